@@ -15,7 +15,10 @@ import {
 } from './compare.ts';
 import { attribute, html, type Markup } from './markup.ts';
 import type { Report } from './report.ts';
-import { bySection, count, dateText, sectionTitle, signs, verdicts } from './words.ts';
+import { signOf } from './page.ts';
+import {
+  bySection, combinedLines, count, countedVerdicts, dateText, sectionTitle, signs, verdicts,
+} from './words.ts';
 
 type Text = string | Markup;
 
@@ -25,22 +28,36 @@ export function rowAnchor(kind: 'failure' | 'requirement' | 'title', id: string)
 }
 
 /** Every requirement, by section. */
-export function requirementsSection({ requirements }: Report): Markup {
+export function requirementsSection({ requirements, totals, ...report }: Report): Markup {
+  const combined = (report.combined ?? []).flatMap(combinedLines).map((line) => html`<li>${line}</li>`);
   return html`<section aria-labelledby="requirements">
 <h2 id="requirements">Requirements</h2>
 <p class="lead">A requirement passes only if at least one response could have violated it.
 Each row ends with their number.</p>
+<fieldset class="filter"><legend class="hidden">Requirements to show</legend>
+${filter('all', requirements.length, true)}
+${countedVerdicts(totals).filter((verdict) => totals[verdict] > 0).map((verdict) => filter(verdict, totals[verdict]))}
+</fieldset>
 ${bySection(requirements).map(([section, results], index) => sectionTable(section, results, `section-${index}`))}
+${combined.length > 0 && html`<details><summary>What was combined</summary><ul>${combined}</ul></details>`}
 </section>`;
+}
+
+function filter(verdict: Verdict | 'all', number: number, isChecked = false): Markup {
+  const checked = isChecked ? html` checked="checked"` : undefined;
+  const sign = verdict === 'all' ? undefined : signOf(verdict);
+  return html`<label class="${verdict}"><input type="radio" name="show" value="${verdict}"${checked}>
+<span>${sign}${verdict}</span> <span class="soft">${number}</span></label>`;
 }
 
 // The head is only for screen readers, because the cells are self-explanatory.
 function sectionTable(section: string, results: readonly RequirementResult[], anchor: string): Markup {
-  return html`<div class="section"><h3 id="${anchor}">${sectionTitle(section)}</h3><p>${tally(results)}</p></div>
+  return html`<div class="group">
+<div class="section"><h3 id="${anchor}">${sectionTitle(section)}</h3><p>${tally(results)}</p></div>
 <table role="table" class="results" aria-labelledby="${anchor}">
 ${tableHead(['Verdict', 'Requirement', 'What is required', 'Responses judged'], 'hidden')}
 <tbody role="rowgroup">${results.map(resultRow)}</tbody>
-</table>`;
+</table></div>`;
 }
 
 function tally(results: readonly RequirementResult[]): string {

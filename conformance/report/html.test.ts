@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { requirements } from '../requirements/requirements.ts';
 import { fixture } from '../testing/report.ts';
 import { malformed, rawCharacters } from '../testing/wellformed.ts';
 import { compare } from './compare.ts';
@@ -10,6 +12,9 @@ import type { Report } from './report.ts';
 import { palettes } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
 import { verdicts } from './words.ts';
+
+const emptyTags = ['meta', 'br', 'input'];
+const markupOf = (page: string): string => page.replace(/<(style|script)>[^<]*<\/\1>/g, '');
 
 const kept: Report = {
   ...fixture,
@@ -23,7 +28,7 @@ const body = page.slice(page.indexOf('<body>'));
 
 test('the page is well-formed, whatever the server sends', () => {
   for (const one of [page, reportHtml(fixture), reportHtml(kept)]) {
-    assert.equal(malformed(one.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br']), undefined);
+    assert.equal(malformed(markupOf(one), emptyTags), undefined);
     assert.deepEqual(rawCharacters(one), []);
   }
 });
@@ -44,7 +49,7 @@ test('known deviations are a section of their own, with what must be changed', (
 });
 
 test('tags from a server are shown as text', () => {
-  assert.doesNotMatch(page, /<script/i);
+  assert.doesNotMatch(markupOf(page), /<script/i);
   assert.ok(body.includes('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;amp;'));
   assert.ok(body.includes('<span class="unseen">\\u202e</span>evil'));
 });
@@ -60,17 +65,17 @@ test('every string of a report is escaped', () => {
   };
   const report = poisoned(fixture) as Report;
   const html = reportHtml(report, compare(fixture, report));
-  assert.equal(malformed(html.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br']), undefined);
+  assert.equal(malformed(markupOf(html), emptyTags), undefined);
   assert.doesNotMatch(html, /<img/);
 });
 
-test('the page loads nothing and has no scripts', () => {
-  assert.match(
-    page,
-    /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">/,
-  );
+test('the page loads nothing, and its policy allows only its own script', () => {
+  const [, script = ''] = /<script>([^]*?)<\/script>/.exec(page)!;
+  const hash = createHash('sha256').update(script).digest('base64');
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; `;
+  assert.ok(page.includes(`"Content-Security-Policy" content="${policy}base-uri 'none'; form-action 'none'">`));
   assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
-  assert.doesNotMatch(page, /<(link|script|iframe|img|object|form)\b|@import|url\(/);
+  assert.doesNotMatch(markupOf(page), /<(link|script|iframe|img|object|form)\b|@import|url\(/);
 });
 
 test('every link has one target in the page', () => {
@@ -94,8 +99,8 @@ test('failures come before requirements, requirements before gaps, and each fail
     for (const { required, received, smallestCase, curl, response, replay } of examplesOf(result)) {
       for (const text of [required, received]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
       for (const text of [smallestCase, response])
-        assert.ok(shown.includes(`<pre class="">${visibleLines(escaped(text))}</pre>`), text);
-      assert.ok(shown.includes(`<pre class="curl">${escaped(curl)}</pre>`), curl);
+        assert.ok(shown.includes(`<pre class="copy">${visibleLines(escaped(text))}</pre>`), text);
+      assert.ok(shown.includes(`<pre class="copy">${escaped(curl)}</pre>`), curl);
       if (replay !== undefined) assert.ok(shown.includes(escaped(replay)));
     }
   }
@@ -128,13 +133,39 @@ test('the page is accessible to screen readers: language, scopes, order of headi
   assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
 });
 
-test('long text is in a scrollable box that the keyboard can reach', () => {
-  const requirements = fixture.requirements.map((result) => ({
-    ...result,
-    failures: result.failures.map((failure) => ({ ...failure, response: 'x'.repeat(9000) })),
-  }));
-  const long = { ...fixture, requirements };
-  assert.match(reportHtml(long), /<pre class=" ?long" tabindex="0" role="region" aria-label="Response">/);
+test('a block is cut only if it has more than six lines, on a narrow screen or on any', () => {
+  const cutOf = (response: string): string | undefined => {
+    const requirements = fixture.requirements.map((result) => ({
+      ...result,
+      failures: result.failures.map((failure) => ({ ...failure, response })),
+    }));
+    return /<dt>Response<\/dt><dd>(?:<details class="([^"]+)">)?/.exec(reportHtml({ ...fixture, requirements }))![1];
+  };
+  for (const text of ['', 'x\n'.repeat(5), 'x'.repeat(6 * 38)]) assert.equal(cutOf(text), undefined);
+  for (const text of ['x'.repeat(6 * 38 + 1), `${'x'.repeat(76)}\n`.repeat(4)]) assert.equal(cutOf(text), 'cut narrow');
+  for (const text of ['x\n'.repeat(6), 'x'.repeat(6 * 100 + 1)]) assert.equal(cutOf(text), 'cut');
+});
+
+test('the head says what was not judged, how often, and with which option it would be', () => {
+  const selected = { ...fixture, requirements: fixture.requirements.slice(3) };
+  const [, list = ''] = /<h2>Not judged<\/h2><ul class="unjudged">(.*?)<\/ul>/.exec(reportHtml(selected))!;
+  const items = [...list.matchAll(/<li><strong>(\d+)<\/strong> (.*?)<\/li>/g)]
+    .map(([, number, text]) => [text, Number(number)]);
+  assert.deepEqual(items.slice(0, 3), [
+    ['only with --exhaust', 2],
+    ['not selected: run without --only', 3],
+    ['inconclusive: no response could have violated it', 2],
+  ]);
+  const sum = items.reduce((total, [, number]) => total + Number(number), 0);
+  const judged = selected.requirements.filter(({ verdict }) => ['passed', 'failed', 'known'].includes(verdict));
+  assert.equal(sum, requirements.length - judged.length);
+});
+
+test('a filter for each verdict that occurs', () => {
+  const values = (report: Report) =>
+    [...reportHtml(report).matchAll(/name="show" value="(\w+)"/g)].map(([, value]) => value);
+  assert.deepEqual(values(fixture), ['all', 'passed', 'failed', 'known', 'inconclusive', 'skipped']);
+  assert.deepEqual(values(kept), ['all', 'passed']);
 });
 
 test('the conclusion of a conforming server, also under --strict', () => {

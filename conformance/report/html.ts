@@ -5,29 +5,46 @@ import { isUnchanged, type Comparison } from './compare.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
 import { attribute, html, lines, type Markup } from './markup.ts';
-import { pageHtml } from './page.ts';
+import { pageHtml, signOf, summaryHtml } from './page.ts';
 import type { Report } from './report.ts';
 import {
-  combinedLines,
   conclusion,
   count,
-  countedVerdicts,
   dateText,
   duration,
   grouped,
   headline,
   isStrict,
+  notJudged,
   requestsSent,
   sectionTitle,
-  signs,
   unavailableText,
 } from './words.ts';
+
+/** How many lines of a block are visible at first, and how many columns it has at least on either kind of screen. */
+const shownRows = 6;
+const columnsOf = { narrow: 38, wide: 100 } as const;
+
+/** Adds a button to each block that copies its text. */
+const copyScript = `
+if (navigator.clipboard) for (const text of document.querySelectorAll('.copy')) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Copy';
+  button.setAttribute('aria-live', 'polite');
+  button.onclick = async () => {
+    button.textContent = await navigator.clipboard.writeText(text.textContent).then(() => 'Copied', () => 'Not copied');
+  };
+  text.after(button);
+}
+`;
 
 /** The report, and the comparison with an earlier one if given, as one HTML file. */
 export function reportHtml(report: Report, comparison?: Comparison): string {
   const { kit } = report;
   return pageHtml({
     title: `${headline(report)}: ${report.target}`,
+    script: copyScript,
     header: html`${summary(report)}
 ${navigation(report, comparison)}`,
     main: html`${failuresSection(report)}
@@ -46,33 +63,28 @@ function summary(report: Report): Markup {
   const { sent, totals } = report;
   const failed = report.requirements.filter(({ verdict }) => verdict === 'failed');
   const links = failed.map(({ id }) => html`<a class="id" href="#${rowAnchor('failure', id)}">${id}</a> `);
-  const verdict: Verdict = report.conforms ? 'passed' : 'failed';
+  const open = notJudged(report);
+  const reasons = open.map(([reason, number]) => html`<li><strong>${number}</strong> ${reason}</li>`);
   const waited = sent.secondsWaited > 0 ? `, including ${duration(sent.secondsWaited)} of waiting` : '';
-  const facts: readonly (readonly [name: string, value: string])[] = [
-    ['Started', dateText(report.startedAt)],
-    ['Duration', duration(report.seconds) + waited],
-    ['Mode', report.mode.length > 0 ? report.mode.join(', ') : 'default'],
-    ['Requests sent', `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`],
-    ['Animals created', sent.created > 0 ? `${grouped(sent.created)}, which remain` : 'none'],
-    ['Seed', `${report.seed}, ${count(report.runs, 'generated case')} for each property`],
-    ...(report.combined ?? []).flatMap(combinedLines).map((line) => ['Combined', line] as const),
-    ['Unwanted 429', sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none'],
-    ['Recovered 503', unavailableText(report) ?? 'none'],
-  ];
-  const bar = countedVerdicts(totals)
-    .filter((one) => totals[one] > 0)
-    .map((one) => html`<span class="${one}" style="flex:${totals[one]}"></span>`);
-  const counts = countedVerdicts(totals).map((one) => {
-    const kind = totals[one] > 0 ? one : 'none';
-    return html`<li class="${kind}"><strong>${grouped(totals[one])}</strong> ${signOf(one)}${one}</li>`;
+  return summaryHtml({
+    eyebrow: 'conformance report',
+    verdict: report.conforms ? 'passed' : 'failed',
+    conclusion: conclusion(report),
+    target: report.target,
+    totals,
+    notes: html`${links.length > 0 && html`<p class="failing"><span class="hidden">Failed: </span>${links}</p>`}
+${open.length > 0 && html`<h2>Not judged</h2><ul class="unjudged">${reasons}</ul>`}`,
+    facts: {
+      Started: dateText(report.startedAt),
+      Duration: duration(report.seconds) + waited,
+      Mode: report.mode.length > 0 ? report.mode.join(', ') : 'default',
+      'Requests sent': `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`,
+      'Animals created': sent.created > 0 ? `${grouped(sent.created)}, which remain` : 'none',
+      Seed: `${report.seed}, ${count(report.runs, 'generated case')} for each property`,
+      'Unwanted 429': sent.unwanted429 > 0 ? grouped(sent.unwanted429) : 'none',
+      'Recovered 503': unavailableText(report) ?? 'none',
+    },
   });
-  return html`<p class="eyebrow">Pet Store Service: conformance report</p>
-<h1><span class="${verdict}" aria-hidden="true">${signs[verdict]}</span> ${conclusion(report)}</h1>
-<p class="target"><code>${report.target}</code></p>
-<div class="bar" aria-hidden="true">${bar}</div>
-<ul class="counts">${counts}</ul>
-${links.length > 0 ? html`<p class="failing"><span class="hidden">Failed: </span>${links}</p>` : undefined}
-<dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function navigation({ totals, known, requirements, gaps }: Report, comparison: Comparison | undefined): Markup {
@@ -88,16 +100,12 @@ ${comparison && item('comparison', 'Comparison', isUnchanged(comparison) ? 'noth
 </ul></nav>`;
 }
 
-function signOf(verdict: Verdict): Markup {
-  return html`<span aria-hidden="true">${signs[verdict]}</span> `;
-}
-
 function failuresSection({ requirements }: Report): Markup {
   const groups = failedGroups(requirements);
   const lead =
     groups.length === 0
       ? 'No requirement failed.'
-      : 'Each curl line sends the request again, with the key from $API_KEY. A click selects the whole line.';
+      : 'Each line under “Reproduce” sends the request again, with the key from $API_KEY.';
   return html`<section aria-labelledby="failures">
 <h2 id="failures">Failures</h2>
 <p class="lead">${lead}</p>
@@ -137,18 +145,20 @@ function failureCase({ required, received, smallestCase, curl, response, replay 
   return html`<dl class="case">
 <dt>Required</dt><dd>${required}</dd>
 <dt>Received</dt><dd>${received}</dd>
-<dt>Smallest case</dt><dd>${block(smallestCase, 'Smallest case')}</dd>
-<dt>Reproduce</dt><dd>${block(curl, 'curl line', 'curl')}</dd>
-<dt>Response</dt><dd>${block(response, 'Response')}</dd>
+<dt>Smallest case</dt><dd>${block(smallestCase)}</dd>
+<dt>Reproduce</dt><dd>${block(curl)}</dd>
+<dt>Response</dt><dd>${block(response)}</dd>
 ${replay === undefined ? undefined : html`<dt>Replay</dt><dd><code>${replay}</code></dd>`}
 </dl>`;
 }
 
-/** Long text is in a scrollable box, which must be reachable with the keyboard. */
-function block(text: string, label: string, kind = ''): Markup {
-  const isLong = text.length > 2500 || text.split('\n').length > 24;
-  const region = isLong ? html` tabindex="0" role="region" aria-label="${attribute(label)}"` : undefined;
-  return html`<pre class="${kind}${isLong ? ' long' : ''}"${region}>${lines(text)}</pre>`;
+/** Text of which six lines are visible until the reader shows all. */
+function block(text: string): Markup {
+  const rows = (columns: number): number =>
+    text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
+  const cut = rows(columnsOf.wide) > shownRows ? 'cut' : rows(columnsOf.narrow) > shownRows ? 'cut narrow' : undefined;
+  const toggle = cut && html`<details class="${cut}"><summary>Show all</summary></details>`;
+  return html`${toggle}<pre class="copy">${lines(text)}</pre>`;
 }
 
 function knownSection({ known, requirements }: Report): Markup | undefined {

@@ -9,10 +9,10 @@ export class Markup {
   }
 }
 
-type Part = string | number | Markup | undefined | readonly Part[];
+type Part = string | number | Markup | undefined | false | readonly Part[];
 
 /**
- * ``html`<p>${text}</p>` ``: escapes strings, inserts pieces of HTML, joins lists and ignores undefined. For text; for
+ * ``html`<p>${text}</p>` ``: escapes strings, inserts pieces of HTML, joins lists, and ignores undefined and false. For text; for
  * attributes, use `attribute`.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
@@ -30,7 +30,7 @@ export function lines(text: string): Markup {
 }
 
 function written(part: Part): string {
-  if (part === undefined) return '';
+  if (part === undefined || part === false) return '';
   if (part instanceof Markup) return part.text;
   if (typeof part === 'object') return part.map(written).join('');
   return visible(escaped(String(part)), mark);

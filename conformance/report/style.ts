@@ -2,6 +2,7 @@
  * The style sheet of report.html, for narrow screens first: table rows are stacked blocks, and become columns where
  * there is room. html.test.ts verifies the contrast of the colours.
  */
+import { verdicts } from './words.ts';
 
 /** Colours for light and dark mode. Text colours are readable (WCAG AA) on `paper`, `sheet` and `code`. */
 export const palettes = {
@@ -20,6 +21,12 @@ export const palettes = {
 function tokens(palette: Readonly<Record<string, string>>): string {
   return Object.entries(palette).map(([name, colour]) => `--${name}:${colour};`).join('');
 }
+
+/** Hides the rows that a filter does not select, and sections without such rows, but never the target of a link. */
+const filters = verdicts.map((verdict) => {
+  const others = `:not(:has(.verdict.${verdict}),:has(:target),:target)`;
+  return `section:has([value=${verdict}]:checked) :is(.group,.results tbody tr)${others}{display:none}`;
+}).join('\n');
 
 /** The style sheet of report.html. */
 export const styleSheet = `
@@ -58,10 +65,12 @@ h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;font-weigh
 .bar span{min-width:4px;background:currentColor;-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .bar .inconclusive{background:repeating-linear-gradient(135deg,currentColor 0 5px,transparent 5px 7px)}
 .bar .skipped{opacity:.45}
-.counts{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
+.counts{list-style:none;color:var(--soft);display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 .counts strong{font-size:1.25rem;font-weight:680}
-.counts .none{color:var(--soft)}
 .failing{margin-top:.75rem}
+header h2{font-size:.8125rem;font-weight:400;letter-spacing:0;color:var(--soft);margin:1rem 0 0}
+.unjudged{list-style:none;font-size:.9375rem}
+.unjudged li{display:grid;grid-template-columns:2em 1fr}
 .failing a{display:inline-block;margin-right:.75rem;color:var(--failed)}
 .facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 1.25rem;margin-top:1.75rem;
   padding-top:1.25rem;border-top:1px solid var(--line)}
@@ -76,14 +85,24 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 .failure h4{margin-top:1.25rem;padding-top:1rem;border-top:1px solid var(--line)}
 .case{display:grid;gap:.125rem;margin-top:.75rem}
 .case dt{margin-top:.5rem}
-pre{background:var(--code);border-radius:3px;padding:.5rem .75rem}
-pre.long{max-height:24rem;overflow:auto}
-pre.curl{user-select:all;-webkit-user-select:all;cursor:copy}
-.more{margin-top:1rem;font-size:.875rem}
+.case+.case{margin-top:1.25rem;padding-top:1.25rem;border-top:1px solid var(--line)}
+.case dd{display:flex;flex-direction:column;position:relative}
+pre{order:-1;background:var(--code);border-radius:3px;padding:.5rem .75rem}
+/* Six lines of 1.5 em, and the padding. */
+.cut:not([open])+pre{max-height:calc(9em + .5rem);padding-bottom:0;overflow:hidden;
+  mask-image:linear-gradient(#000 calc(100% - 2em),transparent)}
+button{position:absolute;right:0;bottom:100%;font:inherit;font-size:.8125rem;color:var(--link);background:none;border:0;
+  padding:.125rem 0;cursor:pointer}
 
 .list{list-style:none;border-top:1px solid var(--line)}
 .list li{padding:.625rem 0;border-bottom:1px solid var(--line)}
 
+.filter{border:0;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.5rem}
+.filter label{border:1px solid var(--line);border-radius:1rem;padding:.125rem .75rem .125rem .5rem;font-size:.875rem;
+  cursor:pointer;background:var(--sheet);display:flex;align-items:center;gap:.375rem}
+.filter label:has(:checked){border-color:currentColor}
+.filter input{accent-color:currentColor;color:inherit;margin:0}
+${filters}
 .section{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:0 1rem;margin:2rem 0 .5rem}
 .section p{font-size:.8125rem;color:var(--soft)}
 table,thead,tbody,tr,th,td{display:block;padding:0;text-align:left;font-weight:inherit}
@@ -112,11 +131,15 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
 
 /* A4 with usual margins is wider than this. */
 @media (min-width:44rem){
+  .narrow{display:none}
+  .narrow:not([open])+pre{max-height:none;padding-bottom:.5rem;mask:none}
   body{padding:3rem 2rem 6rem}
   .facts{grid-template-columns:repeat(4,minmax(0,1fr))}
   .failure{padding:1.25rem 1.5rem 1.5rem}
   .case{grid-template-columns:7.5rem minmax(0,1fr);gap:.625rem 1rem;align-items:baseline}
   .case dt{margin:0}
+  .case pre{margin-right:5.5rem}
+  button{top:.375rem;bottom:auto}
   .sides{grid-template-columns:1fr 1fr}
   .results tr{grid-template-columns:7.75rem minmax(0,1fr) 6.5rem;gap:0 1rem;align-items:baseline}
   .results .verdict{grid-column:1}
@@ -145,7 +168,8 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
   tr,.list li{break-inside:avoid}
   h2,h3,h4,.lead,.section,thead{break-after:avoid}
   pre{border:1px solid var(--line)}
-  pre.long{max-height:none}
+  .cut,.filter,button{display:none}
+  .cut:not([open])+pre{max-height:none;padding-bottom:.5rem;mask:none}
   details:not([open])::details-content{content-visibility:visible;block-size:auto}
 }
 `;

@@ -85,6 +85,19 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
+/** Why requirements were not judged, in most cases with the option that would judge them, and how many. */
+export function notJudged({ requirements }: Report): readonly (readonly [reason: string, number: number])[] {
+  const reasons = new Map<string, number>();
+  const add = (reason: string, number = 1) => number > 0 && reasons.set(reason, (reasons.get(reason) ?? 0) + number);
+  const skipped = requirements.filter(({ verdict }) => verdict === 'skipped');
+  for (const { inapplicable, reason = 'no reason' } of skipped) if (inapplicable !== true) add(reason);
+  add('not selected: run without --only', all.length - requirements.length);
+  const inconclusive = requirements.filter(({ verdict }) => verdict === 'inconclusive');
+  add('inconclusive: no response could have violated it', inconclusive.length);
+  add('no run can test it on this server', skipped.filter(({ inapplicable }) => inapplicable === true).length);
+  return [...reasons];
+}
+
 /** The parts of a report that determine the headline. */
 export interface JudgedReport extends Pick<Report, 'aborted' | 'conforms'> {
   readonly totals: Pick<Report['totals'], 'failed' | 'known'>;
