@@ -35,7 +35,7 @@ request: requests per second vary with the load of the machine.
   --processes N
             fresh processes of each server (default ${thoroughRun.processes})
   --quick   one short run that shows that everything works; its figures are worth little
-  --readme  with the peers: write the short tables to README.md and the full one to docs/benchmarks.md
+  --readme  with the peers: write the short table to README.md and the full one to docs/benchmarks.md
   --help
 
 ${helpEnd('speed')} The peers: peers.json.

@@ -1,5 +1,5 @@
 /**
- * The tables of the speed bench: all figures for the terminal and docs/benchmarks.md, and the short ones of the README.
+ * The tables of the speed bench: all figures for the terminal and docs/benchmarks.md, and the short one of the README.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { UsageError } from '../../conformance/options.ts';
 import { figures, find, ratioColumn, ratioOf, resultTable, type Result } from '../measure/experiments.ts';
 import { table } from '../table.ts';
 import { baseline, observed, ours } from './targets.ts';
-import { create, creates, get, list, refused, unauthorized, type Workload } from './workloads.ts';
+import { create, creates, get, list, refused, unauthorized } from './workloads.ts';
 
 export interface Report {
   readonly results: readonly Result[];
@@ -46,32 +46,34 @@ without the first tenth of the responses; memory is measured after the load.`,
   ].join('\n\n');
 }
 
-/** The README's tables: user CPU compared with the baseline, and durable creates compared with ours. */
-export function shortTables({ results, processes }: Report): string {
-  const targets = [...new Set(results.map(({ target }) => target))];
-  const isDurable = (target: string): boolean => find(results, creates[0]!.title, target) !== undefined;
-  const durable = targets.filter((target) => target !== ours && target !== baseline && isDurable(target));
-  type Cell = (title: string, target: string) => string;
-  const matrix = (corner: string, rows: readonly string[], columns: readonly Workload[], cell: Cell) =>
-    table([corner, ...columns.map(({ title }) => title)], rows.map((target) =>
-      [target, ...columns.map(({ title }) => cell(title, target))]));
+/** The README's table: this server and the peers with durable creates; CPU by the baseline, creates by ours. */
+export function shortTable({ results, processes }: Report): string {
+  const targets = [...new Set(results.map(({ target }) => target))].filter((target) => target !== baseline);
+  const durable = targets.filter((target) => find(results, creates[0]!.title, target) !== undefined);
+  const cpu = [list, get, create].map(({ title }) => ({
+    head: title,
+    cell: (target: string) => ratioOf(find(results, title, target), find(results, title, baseline), 'userCpu'),
+  }));
+  const perSecond = [creates[0]!, create].map(({ title, connections }) => ({
+    head: `creates/s at ${connections}, ${ours} ÷ it`,
+    cell: (target: string) => ratioOf(find(results, title, ours), find(results, title, target), 'perSecond'),
+  }));
+  const columns = [...cpu, ...perSecond];
   return [
-    matrix(`user CPU per request ÷ ${baseline}`, targets.filter((target) => target !== baseline), [list, get, create],
-      (title, target) => ratioOf(find(results, title, target), find(results, title, baseline), 'userCpu')),
-    matrix(`durable creates per second, ${ours} ÷ peer`, durable, creates,
-      (title, target) => ratioOf(find(results, title, ours), find(results, title, target), 'perSecond')),
+    table([`user CPU ÷ ${baseline}`, ...columns.map(({ head }) => head)],
+      durable.map((target) => [target, ...columns.map(({ cell }) => cell(target))])),
     `Median (minimum–maximum) of ${processes} fresh processes of each server.`,
   ].join('\n\n');
 }
 
 /**
- * Writes the short tables to README.md and all figures to docs/benchmarks.md, between the lines `<!-- bench:peers -->`
+ * Writes the short table to README.md and all figures to docs/benchmarks.md, between the lines `<!-- bench:peers -->`
  * and `<!-- /bench:peers -->`. Returns the paths.
  *
  * @throws UsageError if a file does not have these lines
  */
 export function writeDocuments(report: Report): readonly string[] {
-  const texts = { 'README.md': shortTables(report), 'docs/benchmarks.md': allFigures(report) };
+  const texts = { 'README.md': shortTable(report), 'docs/benchmarks.md': allFigures(report) };
   return Object.entries(texts).map(([path, text]) => {
     const file = fileURLToPath(new URL(`../../${path}`, import.meta.url));
     writeFileSync(file, replaceBlock(readFileSync(file, 'utf8'), text, path));

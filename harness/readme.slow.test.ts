@@ -1,0 +1,48 @@
+/** README.md: its blocks, run in order in one shell, and its picture, which is what one of them prints. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { thisProcess } from './owner.ts';
+import { blocks, picture, runBlocks, type Typed } from './readme.ts';
+import { linesOf, terminal } from './terminal.ts';
+
+describe('README.md', () => {
+  let results: readonly (readonly Typed[])[] = [];
+  const outputOf = (command: string) => results.flat().find((typed) => typed.command.startsWith(command))!.output;
+
+  before(async () => {
+    results = await runBlocks(thisProcess);
+  });
+
+  test('every command succeeds', () => {
+    assert.ok(blocks.length > 4);
+    assert.deepEqual(results.flat().map(({ command }) => command), blocks.flat());
+    assert.deepEqual(results.flat().filter(({ code }) => code !== 0), []);
+  });
+
+  test('an animal is still there after `kill -9`', () => {
+    const rex = '{"id":33,"name":"Rex","categoryId":1,"status":"available"}';
+    assert.equal(outputOf('api /pets -H'), `${rex}\n`);
+    assert.match(outputOf('kill -9'), / Killed /);
+    assert.equal(outputOf("api '/pets?after=32'"), `[${rex}]\n`);
+  });
+
+  test('the kit creates about 200 animals on the running server', () => {
+    const [, created] = /\nCONFORMS: .+ (\d+) animals created/.exec(outputOf('API_KEY=$KEY npm run -s conformance'))!;
+    assert.ok(Number(created) >= 150 && Number(created) <= 250, created);
+  });
+
+  test('the other commands print what they should', () => {
+    assert.match(outputOf('npm run -s bench:limits'), /\nALL DEMANDS MET: 1 passed/);
+    assert.match(outputOf('npm run -s petstore -- usage k2'), /^ID +NAME .+\nk2 +me +business /);
+    assert.match(outputOf('npm run -s petstore -- status'), /^state +ready/);
+    const { version } = JSON.parse(readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'));
+    assert.equal(outputOf('petstore --version'), `${version}\n`);
+  });
+
+  test('the picture shows what its block prints; if not, `npm run picture` draws it again', () => {
+    const drawn = terminal(picture.title, results[picture.block]!);
+    assert.deepEqual(linesOf(readFileSync(picture.path, 'utf8')), linesOf(drawn));
+  });
+});

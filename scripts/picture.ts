@@ -1,0 +1,14 @@
+/**
+ * `npm run picture`: draws docs/terminal.svg, the picture in README.md, from a run of the blocks of README.md up to the
+ * one in the picture. harness/readme.slow.test.ts compares the picture with another run.
+ */
+import { writeFileSync } from 'node:fs';
+import { exitOnSignals, thisProcess } from '../harness/owner.ts';
+import { picture, runBlocks } from '../harness/readme.ts';
+import { terminal } from '../harness/terminal.ts';
+
+exitOnSignals();
+const results = await runBlocks(thisProcess, picture.block + 1);
+writeFileSync(picture.path, terminal(picture.title, results.at(-1)!));
+console.log(`Written: ${picture.path}`);
+process.exit();
