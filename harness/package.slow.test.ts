@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +27,13 @@ function run(cwd: string, file: string, args: readonly string[], env: NodeJS.Pro
 /** The output of a run without its durations. */
 const untimed = (stdout: string) =>
   stdout.replace(/\d[\d.]* (ms|s|min)\b/g, 'some time').replace(/\d+ (responses|requests)/g, 'some $1');
+
+const withNetwork = process.env['OFFLINE'] === undefined && 'only npm run release:check turns the network off';
+
+test('there is no network', { skip: withNetwork }, async () => {
+  assert.deepEqual(Object.keys(networkInterfaces()), ['lo']);
+  await assert.rejects(fetch('http://192.0.2.1/'), ({ cause }) => /ENETUNREACH/.test(String(cause)));
+});
 
 describe('the package', () => {
   const folder = temporaryFolder(thisProcess);
@@ -65,6 +73,14 @@ describe('the package', () => {
     });
     assert.ok(links.length > 50, `${links.length} links`);
     assert.deepEqual(links.filter(({ name, target }) => !existsSync(join(installed, dirname(name), target))), []);
+  });
+
+  test('is the version that CHANGELOG.md begins with and README.md installs', () => {
+    const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };
+    const [, latest] = /^## (\S+) - \d{4}-\d\d-\d\d$/m.exec(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8'))!;
+    assert.equal(latest, version);
+    assert.equal(tarball, `pet-store-service-${version}.tgz`);
+    assert.ok(readFileSync(join(installed, 'README.md'), 'utf8').includes(`install --global ./${tarball}`));
   });
 
   test('is smaller than 300 kB besides the two bundles', (t) => {
@@ -133,11 +149,18 @@ describe('a bundle alone in a folder', () => {
     writeFileSync(join(folder, 'server.js'), 'throw new Error("another project")');
   });
 
-  test('is smaller than 1 MB, and has the licences of its packages', () => {
-    for (const bundle of bundles) assert.ok(readFileSync(join(folder, bundle)).length < 1_000_000);
-    const kit = readFileSync(join(folder, bundles[0]!), 'utf8');
-    for (const name of ['pet-store-service', 'fast-check', 'pure-rand'])
-      assert.match(kit, new RegExp(`\n${name}\n\nMIT License\n\nCopyright`));
+  test('is smaller than 1 MB, and has the licence of each package in it', () => {
+    const packages = bundles.map((bundle) => {
+      const text = readFileSync(join(folder, bundle), 'utf8');
+      assert.ok(text.length < 1_000_000);
+      // esbuild names the file of each part in a comment.
+      const parts = text.matchAll(/^\/\/ .*?node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm);
+      const names = [...new Set([...parts].map(([, name]) => name!))].sort();
+      for (const name of ['pet-store-service', ...names])
+        assert.match(text, new RegExp(`\n${name}\n\nMIT License\n\nCopyright`), bundle);
+      return names;
+    });
+    assert.deepEqual(packages, [['fast-check', 'pure-rand'], ['fast-check', 'pure-rand']]);
   });
 
   test('demands --base-url', async () => {

