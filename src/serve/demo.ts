@@ -22,8 +22,8 @@ export function readSamples(samples: URL) {
 
 /**
  * If there is no key yet: adds the sample animals and orders where there are none, creates a Business key, and returns a
- * text that shows the key with a curl command for each operation. The key is created last, so that the next start
- * completes an interrupted one. If there is a key: changes nothing and returns ''.
+ * text that shows the key with a curl command for each operation that is not deprecated. The key is created last, so
+ * that the next start completes an interrupted one. If there is a key: changes nothing and returns ''.
  * Rejects with OperatorError if something cannot be saved; the log says why. `place` names where the data is.
  */
 export async function startDemo(
@@ -65,7 +65,6 @@ Try it:
 
   ${auth} ${curl} -H @- '${base}/pets?limit=5&status=available'
   ${auth} ${curl} -H @- -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}' ${base}/pets
-  ${auth} ${curl} -H @- ${base}/pets/1
   ${auth} ${curl} -H @- ${base}/store/orders
   ${curl} ${address}/openapi.json
 
