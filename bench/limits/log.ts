@@ -41,7 +41,11 @@ export function secondsOf(log: readonly Entry[], clock: ServerClock, origin: num
     const key = driven.at(-1)?.key;
     const ofKey = driven.filter((entry) => entry.key === key);
     const values = ofKey.flatMap(({ response }) => response.reading?.remaining ?? []);
-    const second = { at: Number(name.split(' ')[0]), scenario: entries[0]!.scenario, ...countsOf(entries) };
+    const quiet = entries.filter(({ role }) => role === 'quiet');
+    const second = {
+      ...{ at: Number(name.split(' ')[0]), scenario: entries[0]!.scenario, ...countsOf(entries) },
+      ...(quiet.length > 0 && { quiet: countsOf(quiet) }),
+    };
     if (key === undefined || values.length === 0) return second;
     return { ...second, remaining: { key, first: values[0]!, last: values.at(-1)! } };
   });

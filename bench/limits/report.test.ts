@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { malformed, rawCharacters } from '../../conformance/testing/wellformed.ts';
 import { limitsHtml } from './html.ts';
+import { linearScale, logScale } from './plot.ts';
 import { limitsJunit } from './junit.ts';
 import { givenKeys } from './keys.ts';
 import { bordersOf, secondsOf } from './log.ts';
@@ -13,7 +14,7 @@ import { prefaceText, resultText, verdictText } from './terminal.ts';
 import {
   about, mainSecret, quietSecret, reportOf, response, runAgainst, silent, usualSettings,
 } from './testing/runs.ts';
-import { timelineOf } from './timeline.ts';
+import { barScale, timelineOf } from './timeline.ts';
 
 const emptyTags = ['meta', 'br'];
 const hostile = `<script>alert("x")</script>&amp;'\u001b[2J\u0000\u202eevil\ud800`;
@@ -53,6 +54,7 @@ const timelineIn = (name: string, of: LimitsReport) =>
   timelineOf(
     of.scenarios.find((result) => result.name === name)!,
     of,
+    barScale(of),
   )?.text;
 
 test('the timeline of each scenario: its seconds, waits, ends of windows and bans', () => {
@@ -61,15 +63,72 @@ test('the timeline of each scenario: its seconds, waits, ends of windows and ban
     assert.equal(malformed(text), undefined);
     assert.match(
       text,
-      /<tr><td>\d:\d\d<\/td><td><i class="passed" style="width:\d+\.\d%"><\/i>.*<td>\d+ admitted, \d+ refused/,
+      /scope="row">\d:\d\d<\/th>\n<td role="cell">\d+ (admitted|refused).*<rect class="(passed|failed)" /,
     );
     assert.doesNotMatch(text, /NaN|undefined|Infinity/);
   }
   assert.match(
     timelineIn('boundary', report)!,
-    /\d+ s without a request.*\n.*[^]*\d:\d\d: end of a window \(X-RateLimit-Reset \d+\)/,
+    /\d+ s without a request[^]*\d:\d\d: end of a window \(X-RateLimit-Reset \d+\)/,
   );
   assert.match(timelineIn(report.scenarios.at(-2)!.name, harmful())!, /: a ban of 5 min 0 s/);
+});
+
+test('the text and the bars of each scenario count the same requests, and those of the quiet key apart', async (t) => {
+  const run = await reportOf(t, { names: ['neighbour', 'strangers'] });
+  for (const of of [report, run]) {
+    for (const { name, ...result } of of.scenarios) {
+      const seconds = of.timeline.seconds.filter(({ scenario }) => scenario === name);
+      for (const kind of ['admitted', 'refused', 'other', 'withoutKey'] as const) {
+        assert.equal(seconds.reduce((sum, second) => sum + second[kind], 0), result[kind], `${name}: ${kind}`);
+      }
+    }
+  }
+  const exact = report.scenarios.find(({ name }) => name === 'exact')!;
+  const [, admitted, refused, others = '0'] =
+    /^(\d+) of \d+ admitted, (\d+) requests? refused(?:, after (\d+) other requests?)?$/.exec(exact.seen!)!;
+  assert.equal(Number(admitted) + Number(refused) + Number(others), exact.admitted + exact.refused + exact.other);
+
+  const neighbour = run.scenarios[0]!;
+  const quiet = run.timeline.seconds.reduce((sum, second) => sum + (second.quiet?.admitted ?? 0), 0);
+  assert.equal(quiet, neighbour.admitted - Number(neighbour.figures['flood_requests']));
+  const text = timelineIn('neighbour', run)!;
+  assert.match(text, /<td role="cell">quiet key: \d+ admitted<[^\n]*<rect class="passed"/);
+  assert.match(timelineIn('strangers', run)!, /<td role="cell">\d+ without a key<[^\n]*<rect class="skipped"/);
+});
+
+test('one scale for all bars of a report, and one for all latencies', () => {
+  const page = limitsHtml(report);
+  const scales = (head: string) => new Set([...page.matchAll(/<thead.*<\/thead>/g)].map(([text]) => text)
+    .filter((text) => text.includes(`>${head}</th>`)).map((text) => text.match(/<text .*<\/text>/)![0]));
+  assert.deepEqual([scales('min:s').size, scales('ms').size], [1, 1]);
+  const ends = [...page.matchAll(/<rect [^>]*x="([\d.]+)%" width="([\d.]+)%"/g)]
+    .map(([, x, width]) => Number(x) + Number(width));
+  assert.ok(Math.abs(Math.max(...ends) - 100) <= 0.5, 'the longest bar has the whole width');
+});
+
+test('scales: round ticks within the width', () => {
+  for (const max of [0, 1, 3, 60, 315, 999, 1_000, 123_456]) {
+    const { ticks, at } = linearScale([max]);
+    assert.ok(ticks.length >= 2 && ticks.length <= 7, `${max}: ${ticks}`);
+    assert.ok(ticks.every((tick) => at(tick) >= 0 && at(tick) <= 100), `${max}: ${ticks}`);
+  }
+  for (const values of [[], [0], [0.02, 0.03], [1], [0.4, 16.3], [0.05, 12_000]]) {
+    const { ticks, at } = logScale(values);
+    assert.ok(ticks.length >= 2 && ticks.length <= 7, `${values}: ${ticks}`);
+    assert.ok([...ticks, ...values].every((one) => at(one) >= 0 && at(one) <= 100), `${values}: ${ticks}`);
+  }
+});
+
+test('latencies are drawn and written: of the quiet client alone and beside a flood, and of each status', () => {
+  const page = limitsHtml(report);
+  const article = (name: string) => page.slice(page.indexOf(`id="${name}"`)).split('</article>')[0]!;
+  const rows = /<th role="rowheader" scope="row">(\w+)<\/th>\n.*?<line x1=/g;
+  const labels = (name: string) => [...article(name).matchAll(rows)].map(([, label]) => label);
+  assert.deepEqual(labels('strangers'), ['alone', 'beside']);
+  assert.deepEqual(labels('boundary').slice(0, 1), ['200']);
+  assert.doesNotMatch(article('strangers'), /p50_alone_ms/);
+  assert.match(article('strangers'), /<th scope="row" class="id">flood_requests<\/th>\n<td>[\d,]+<\/td>/);
 });
 
 test('in a terminal: why there are responses without a latency', () => {
@@ -110,7 +169,7 @@ test('JUnit: well-formed, a case for each scenario, the counts of its verdicts',
 test('the timeline of a run without responses is empty', () => {
   const empty = { ...report, timeline: { seconds: [], borders: [], bans: [] } };
   assert.equal(timelineIn('exact', empty), undefined);
-  assert.doesNotMatch(limitsHtml(empty), /<table/);
+  assert.doesNotMatch(limitsHtml(empty), /Responses in each second/);
 });
 
 test('in a terminal: one block per scenario, and no escape sequence of a server', () => {
@@ -205,7 +264,7 @@ test('the timeline: a border is between the second before it and the one after i
     bans: [],
   };
   const text = timelineIn('exact', { ...report, scenarios: [{ ...exact!, at: 89, seconds: 10 }, ...rest], timeline })!;
-  assert.match(text, /<td>1:30<.*<td>58 → 3<[^]*1:33: end of a window[^]*<td>1:33<.*<td>59 → 20</);
+  assert.match(text, />1:30<[^]*>58 → 3<[^]*1:33: end of a window[^]*>1:33<[^]*>59 → 20</);
 });
 
 test('an interruption: everything measured so far is reported, and the rest skipped', async (t) => {

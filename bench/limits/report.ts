@@ -50,8 +50,8 @@ export interface ScenarioResult extends Outcome, Counts {
 }
 
 /**
- * What was received in one second of the run, by the server's clock. Responses of a window that are received just after
- * its end count for the last second of the window. Seconds without a response are left out.
+ * What a scenario received in one second of the run, by the server's clock. Responses of a window that are received
+ * just after its end count for the last second of the window. Seconds without a response are left out.
  */
 export interface Second extends Counts {
   /** In whole seconds after the beginning of `timeline`. */
@@ -62,6 +62,8 @@ export interface Second extends Counts {
    * the number of that key within the run.
    */
   readonly remaining?: { readonly key: number; readonly first: number; readonly last: number };
+  /** Which of these responses were to the quiet key; absent if none was. */
+  readonly quiet?: Counts;
 }
 
 /** The end of a window of the key under load, according to `X-RateLimit-Reset`. There is none if windows move. */

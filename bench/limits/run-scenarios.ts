@@ -145,7 +145,7 @@ export class Run {
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
       scenarios: this.#results.map((result) => ({ ...result, at: at(this.#startedAt + result.at * 1_000) })),
       timeline: {
-        seconds: secondsOf(this.#log, client, origin),
+        seconds: secondsOf(this.#log.slice(firstRequest), client, origin),
         borders: bordersOf(this.#log, client, origin, clock.now()),
         bans: this.#context.bans.seen.map(({ from, to }) => ({ from: at(from), to: at(to) })),
       },

@@ -49,21 +49,18 @@ it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
 
 /** What a report states about a scenario: labels and texts. Adjacent entries may have the same label. */
 export function fieldsOf(result: ScenarioResult): readonly (readonly [label: string, text: string])[] {
-  const { demanded, failures, seen, reason, admitted, refused, latency200, latency429 } = result;
+  const { demanded, failures, seen, reason } = result;
   const lines = [...failures.map((failure) => `${failure}.`), seen, reason].filter((line) => line !== undefined);
-  return ([
-    ['demanded', demanded],
-    ...lines.map((line) => ['seen', line] as const),
-    ['200', latencyText(latency200, admitted)],
-    ['429', latencyText(latency429, refused)],
-  ] as const).filter(([, text]) => text !== '');
+  return [['demanded', demanded], ...lines.map((line) => ['seen', line] as const)];
 }
 
 /** The result of a scenario. */
 export function resultText(result: ScenarioResult, { colour, columns }: Screen): string {
   const paint = painter(colour);
-  const { name, verdict } = result;
-  const lines = fieldsOf(result).flatMap(([label, text]) => {
+  const { name, verdict, admitted, refused, latency200, latency429 } = result;
+  const latencies = [['200', latencyText(latency200, admitted)], ['429', latencyText(latency429, refused)]] as const;
+  const fields = [...fieldsOf(result), ...latencies.filter(([, text]) => text !== '')];
+  const lines = fields.flatMap(([label, text]) => {
     const [first = '', ...rest] = wrapped(visible(text), Math.max(60, columns), ' '.repeat(12));
     return [`  ${paint('soft', label.padEnd(10))}${first.slice(12)}`, ...rest];
   });

@@ -25,7 +25,7 @@ test('nothing is wider than the screen, and the policy is not violated', withBro
 test('the button copies the whole line, and not the part that is visible', withBrowser, async (t) => {
   const { page } = await openReport(t, html);
   await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] });
-  const block = `[...document.querySelectorAll('.failure dt')].find((one) => one.textContent === 'Reproduce')
+  const block = `[...document.querySelectorAll('.card dt')].find((one) => one.textContent === 'Reproduce')
     .nextElementSibling`;
   await page.evaluate(`${block}.querySelector('button').click()`);
   await page.until(`${block}.querySelector('button').textContent === 'Copied'`);

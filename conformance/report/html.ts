@@ -116,7 +116,7 @@ ${groups.map(failedGroup)}
 /** Requirements that failed for the same cause. Only the first has an example. */
 function failedGroup(group: readonly RequirementResult[]): Markup {
   const [{ id }] = group as [RequirementResult];
-  return html`<article class="failure" aria-labelledby="${rowAnchor('title', id)}">
+  return html`<article class="card failed" aria-labelledby="${rowAnchor('title', id)}">
 ${group.map((result) => failedRequirement(result, group[0]!))}
 </article>`;
 }

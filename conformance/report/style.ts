@@ -46,6 +46,9 @@ a{color:var(--link);text-underline-offset:.2em;text-decoration-thickness:1px}
 :focus-visible{outline:2px solid var(--link);outline-offset:3px;border-radius:2px}
 code,pre,.id{font-family:var(--mono);font-size:.8125rem;line-height:1.5;font-variant-ligatures:none}
 code,pre{white-space:pre-wrap;unicode-bidi:isolate}
+.card{background:var(--sheet);border:1px solid var(--line);border-left:4px solid;border-radius:4px;
+  padding:1rem;margin-top:1rem}
+.card>*{color:var(--ink)}
 .soft{color:var(--soft)}
 .lead{color:var(--soft);max-width:46rem;margin-bottom:1.25rem}
 .unseen{font-family:var(--mono);font-size:.92em;color:var(--inconclusive);background:var(--code);border-radius:2px;
@@ -78,15 +81,13 @@ header h2{font-size:.8125rem;font-weight:400;letter-spacing:0;color:var(--soft);
 nav{margin-top:1.75rem;padding:.625rem 0;border:solid var(--line);border-width:1px 0}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 
-.failure{background:var(--sheet);border:1px solid var(--line);border-left:4px solid var(--failed);border-radius:4px;
-  padding:1rem;margin-top:1rem}
-.failure .id{color:var(--soft)}
-.failure .meta{display:flex;flex-wrap:wrap;gap:0 1rem;font-size:.875rem;margin-bottom:.25rem}
-.failure h4{margin-top:1.25rem;padding-top:1rem;border-top:1px solid var(--line)}
+.card .id{color:var(--soft)}
+.meta{display:flex;flex-wrap:wrap;gap:0 1rem;font-size:.875rem;margin-bottom:.25rem}
+.card h4{margin-top:1.25rem}
 .case{display:grid;gap:.125rem;margin-top:.75rem}
 .case dt{margin-top:.5rem}
 .case+.case{margin-top:1.25rem;padding-top:1.25rem;border-top:1px solid var(--line)}
-.case dd{display:flex;flex-direction:column;position:relative}
+.case dd:has(pre){display:flex;flex-direction:column;position:relative}
 pre{order:-1;background:var(--code);border-radius:3px;padding:.5rem .75rem}
 /* Six lines of 1.5 em, and the padding. */
 .cut:not([open])+pre{max-height:calc(9em + .5rem);padding-bottom:0;overflow:hidden;
@@ -135,7 +136,7 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
   .narrow:not([open])+pre{max-height:none;padding-bottom:.5rem;mask:none}
   body{padding:3rem 2rem 6rem}
   .facts{grid-template-columns:repeat(4,minmax(0,1fr))}
-  .failure{padding:1.25rem 1.5rem 1.5rem}
+  .card{padding:1.25rem 1.5rem 1.5rem}
   .case{grid-template-columns:7.5rem minmax(0,1fr);gap:.625rem 1rem;align-items:baseline}
   .case dt{margin:0}
   .case pre{margin-right:5.5rem}
@@ -164,7 +165,7 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
   body{padding:0;max-width:none}
   nav{display:none}
   a{color:inherit;text-decoration:none}
-  .failure{border-left-color:var(--failed);-webkit-print-color-adjust:exact;print-color-adjust:exact}
+  .card{-webkit-print-color-adjust:exact;print-color-adjust:exact}
   tr,.list li{break-inside:avoid}
   h2,h3,h4,.lead,.section,thead{break-after:avoid}
   pre{border:1px solid var(--line)}

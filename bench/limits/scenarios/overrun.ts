@@ -46,6 +46,7 @@ export const exact: Scenario = {
     const unpromised = known && context.unpromised(known);
     if (unpromised !== undefined) return { seen: 'nothing more was sent', failures: [unpromised], figures: {} };
     let why = '';
+    const sentBefore = client.sent.withKey;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const fresh = await context.fresh(key);
       const start = await undisturbed(context, fresh);
@@ -70,8 +71,10 @@ export const exact: Scenario = {
         why = 'no request was refused';
         if (refused === 0) continue;
       }
+      const others = client.sent.withKey - sentBefore - responses.length - lost;
+      const after = others > 0 ? `, after ${count(others, 'other request')}` : '';
       return {
-        seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused`,
+        seen: `${admitted} of ${remaining} admitted, ${count(refused, 'request')} refused${after}`,
         failures,
         figures: {
           remaining_requests: remaining,

@@ -1,0 +1,123 @@
+/**
+ * Plots as inline SVG. Horizontal positions are shares of the width, and vertical ones and text have the units of the
+ * page, so a plot fits any screen without distortion. What a plot shows is also in the text of its row.
+ */
+import { html, type Markup } from '../../conformance/report/markup.ts';
+import { grouped } from '../../conformance/report/words.ts';
+import type { Latency } from './responses.ts';
+
+/** What all plots of one kind in a report share, so that they can be compared. */
+export interface Scale {
+  readonly ticks: readonly number[];
+  /** The position of a value in percent of the width. */
+  readonly at: (value: number) => number;
+}
+
+/** The numbers 1, 2 and 5 of each power of ten, in order: the first at most `min`, the last at least `max`. */
+function roundNumbers(min: number, max: number): readonly number[] {
+  const first = Math.floor(Math.log10(min));
+  const last = Math.ceil(Math.log10(max));
+  const all = Array.from({ length: last - first + 1 }, (_, i) =>
+    [1, 2, 5].map((digit) => Number(`${digit}e${first + i}`))).flat();
+  const from = all.findLastIndex((number) => number <= min);
+  return all.slice(from, all.findIndex((number, i) => number >= max && i > from) + 1);
+}
+
+/** A scale from 0 to the greatest of these numbers, with at most five steps. */
+export function linearScale(values: readonly number[]): Scale {
+  const max = Math.max(1, ...values);
+  const step = max <= 5 ? 1 : roundNumbers(1, max / 5).at(-1)!;
+  const ticks = Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
+  return { ticks, at: (value) => rounded((100 * value) / max) };
+}
+
+/** A logarithmic scale for these numbers, with a tick for each power of ten if they differ much. */
+export function logScale(values: readonly number[]): Scale {
+  const measured = values.filter((value) => value > 0);
+  const numbers = roundNumbers(Math.min(1, ...measured), Math.max(1, ...measured));
+  const [first, last] = [Math.log10(numbers[0]!), Math.log10(numbers.at(-1)!)];
+  return {
+    ticks: numbers.length <= 6 ? numbers : numbers.filter((number) => Number.isInteger(Math.log10(number))),
+    at: (value) => rounded((100 * (Math.log10(Math.max(value, numbers[0]!)) - first)) / (last - first)),
+  };
+}
+
+function rounded(percent: number): number {
+  return Math.round(percent * 100) / 100;
+}
+
+/** The numbers of a scale, above its plots. */
+function axis(scale: Scale): Markup {
+  const labels = scale.ticks.map((tick) => {
+    const x = scale.at(tick);
+    const anchor = x < 3 ? 'start' : x > 97 ? 'end' : 'middle';
+    return html`<text x="${x}%" y="1em" text-anchor="${anchor}">${grouped(tick)}</text>`;
+  });
+  return html`<svg class="plot axis" aria-hidden="true">${labels}</svg>`;
+}
+
+/** A bar with a part for each number, in the colour of a class. A part that is not 0 is visible. */
+export function bar(scale: Scale, parts: readonly (readonly [colour: string, value: number])[]): Markup {
+  let sum = 0;
+  const rects = parts.filter(([, value]) => value > 0).map(([colour, value]) => {
+    const x = scale.at(sum);
+    sum += value;
+    const width = Math.max(0.5, rounded(scale.at(sum) - x));
+    return html`<rect class="${colour}" x="${x}%" width="${width}%" y="20%" height="60%"/>`;
+  });
+  return plot(scale, rects);
+}
+
+/** A line from p50, a dot, over p90, a stroke, to p99, a circle. */
+export function range(scale: Scale, colour: string, { p50, p90, p99 }: Latency): Markup {
+  const [from, middle, to] = [scale.at(p50), scale.at(p90), scale.at(p99)];
+  return plot(scale, html`<g class="${colour}"><line x1="${from}%" x2="${to}%" y1="50%" y2="50%"/>
+<line x1="${middle}%" x2="${middle}%" y1="15%" y2="85%"/>
+<circle cx="${to}%" cy="50%" r="4" fill="var(--sheet)"/><circle cx="${from}%" cy="50%" r="4.5"/></g>`);
+}
+
+function plot({ ticks, at }: Scale, marks: Markup | readonly Markup[]): Markup {
+  const grid = ticks.map((tick) => html`<line class="grid" x1="${at(tick)}%" x2="${at(tick)}%" y2="100%"/>`);
+  return html`<svg class="plot" aria-hidden="true">${grid}${marks}</svg>`;
+}
+
+/** A row of a table: its cells and its plot, or a remark. */
+export type Row = { readonly cells: readonly (string | Markup)[]; readonly plot: Markup } | { readonly remark: string };
+
+/** A table whose rows have plots. The first cell of each row is its head. `widths`: of the others, if there is room. */
+export function plottedTable(
+  name: string, widths: string, columns: readonly string[], scale: Scale, rows: readonly Row[],
+): Markup {
+  const heads = columns.map((column) => html`<th role="columnheader" scope="col">${column}</th>`);
+  const body = rows.map((row) => {
+    if ('remark' in row) return html`<tr role="row" class="remark"><td role="cell">${row.remark}</td></tr>\n`;
+    const [first, ...others] = row.cells;
+    return html`<tr role="row"><th role="rowheader" scope="row">${first}</th>
+${others.map((cell) => html`<td role="cell">${cell}</td>`)}<td role="cell" class="wide">${row.plot}</td></tr>\n`;
+  });
+  return html`<h4>${name}</h4>
+<table role="table" class="plotted" style="--columns:${columns.length - 1};--widths:${widths}">
+<thead role="rowgroup"><tr role="row">${heads}<td role="cell" class="wide">${axis(scale)}</td></tr></thead>
+<tbody role="rowgroup">${body}</tbody>
+</table>`;
+}
+
+/** The style of the tables of a scenario. A plot is below the cells on narrow screens, and after the first on others. */
+export const plotStyle = `
+.plot{display:block;width:100%;height:1.25rem;overflow:visible;fill:currentColor;stroke:currentColor;stroke-width:0}
+.plot line,.plot circle{stroke-width:2}.plot .grid{stroke:var(--line);stroke-width:1}
+.axis{font-size:.75rem;color:var(--soft)}
+.plotted{font-size:.875rem;border:0}
+.plotted tr{display:grid;grid-template-columns:3.5rem repeat(var(--columns),minmax(0,1fr));gap:0 .5rem;
+  align-items:center;padding:.125rem 0;border:0}
+.plotted thead,.plotted th,.remark{color:var(--soft)}
+.plotted :is(th,td):not(:first-child,.wide){text-align:right}
+.plotted .wide{grid-column:1/-1;min-width:0}
+.plotted .remark{display:block;padding:.375rem 0}
+.figures{border:0;font-size:.875rem;display:table}
+.figures tbody{display:table-row-group}.figures tr{display:table-row}
+.figures :is(th,td){display:table-cell;padding:.125rem 1.5rem 0 0}.figures td{text-align:right}
+@media (min-width:44rem){
+  .plotted tr{grid-template-columns:3.5rem minmax(0,1fr) var(--widths)}
+  .plotted .wide{grid-column:2;grid-row:1}
+}`;
