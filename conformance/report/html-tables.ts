@@ -4,21 +4,12 @@
  */
 import type { RequirementResult, Verdict } from '../verdicts/results.ts';
 import {
-  changedTo,
-  directionTitles,
-  gapsByRuns,
-  isUnchanged,
-  type ComparedResult,
-  type Comparison,
-  type GapChange,
-  type Side,
+  changedTo, directionTitles, gapsByRuns, isUnchanged, type ComparedResult, type Comparison, type GapChange, type Side,
 } from './compare.ts';
 import { attribute, html, type Markup } from './markup.ts';
 import type { Report } from './report.ts';
 import { signOf } from './page.ts';
-import {
-  bySection, combinedLines, count, countedVerdicts, dateText, sectionTitle, signs, verdicts,
-} from './words.ts';
+import { bySection, combinedLines, count, countedVerdicts, dateText, sectionTitle, signs, verdicts } from './words.ts';
 
 type Text = string | Markup;
 

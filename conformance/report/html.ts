@@ -8,16 +8,7 @@ import { attribute, html, lines, type Markup } from './markup.ts';
 import { pageHtml, signOf, summaryHtml } from './page.ts';
 import type { Report } from './report.ts';
 import {
-  conclusion,
-  count,
-  dateText,
-  duration,
-  grouped,
-  headline,
-  isStrict,
-  notJudged,
-  requestsSent,
-  sectionTitle,
+  conclusion, count, dateText, duration, grouped, headline, isStrict, notJudged, requestsSent, sectionTitle,
   unavailableText,
 } from './words.ts';
 

@@ -5,32 +5,15 @@
 import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
 import {
-  changedTo,
-  directionTitles,
-  gapsByRuns,
-  isUnchanged,
-  type Change,
-  type ComparedResult,
-  type Comparison,
-  type GapChange,
-  type Side,
+  changedTo, directionTitles, gapsByRuns, isUnchanged, type Change, type ComparedResult, type Comparison,
+  type GapChange, type Side,
 } from './compare.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import {
-  bySection,
-  combinedLines,
-  count,
-  countsText,
-  dateText,
-  duration,
-  headline,
-  judgedText,
-  requestsSent,
-  sectionTitle,
-  signs,
-  unavailableText,
+  bySection, combinedLines, count, countsText, dateText, duration, headline, judgedText, requestsSent, sectionTitle,
+  signs, unavailableText,
 } from './words.ts';
 
 /** How to print: whether in colour, and in how many columns. */
