@@ -51,8 +51,10 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
-test('what was combined, and what never was, has one line each', () => {
+test('each operation for which something was combined has one line', () => {
+  const unused = [{ reason: 'its check did not send it', values: ['limit 1'] }];
   const combined = [
+    { operation: 'listPets', dimensions: ['limit'], values: 1, pairs: 0, possible: 9, requests: 0, unused },
     {
       operation: 'getPet',
       dimensions: ['petId', 'connection'],
@@ -66,9 +68,8 @@ test('what was combined, and what never was, has one line each', () => {
   const text = summaryText({ ...fixture, combined }, { ...plain, columns: 200 });
   assert.ok(
     text.includes(
-      '\n\nWhat was combined\n' +
-        '  getPet: 12 values of petId, connection: 19 of 1,020 pairs in 9 requests\n' +
-        '  getPet: never used (the run sends too few combinations): petId 0; petId \\u001b[31m\n\n',
+      '\n\nWhat was combined (--list and report.html name the values)\n' +
+        '  getPet: 19 of 1,020 pairs of 12 values in 9 requests; 2 values never used\n\n',
     ),
     text,
   );

@@ -12,7 +12,7 @@ import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import {
-  bySection, combinedLines, count, countsText, dateText, duration, headline, judgedText, requestsSent, sectionTitle,
+  bySection, count, countsText, coveredText, dateText, duration, headline, judgedText, requestsSent, sectionTitle,
   signs, unavailableText,
 } from './words.ts';
 
@@ -173,9 +173,10 @@ function gapsText({ gaps }: Report, columns: number, paint: Paint): string {
 }
 
 function combinedText({ combined = [] }: Report, columns: number, paint: Paint): string {
-  const lines = combined.flatMap(combinedLines).map((line) => visible(clipped(line, maxBehaviourLength)));
+  const lines = combined.filter(({ requests }) => requests > 0).map(coveredText);
   if (lines.length === 0) return '';
-  return [paint('bold', 'What was combined'), ...lines.flatMap((line) => wrapped(line, columns, indent))].join('\n');
+  const title = paint('bold', 'What was combined (--list and report.html name the values)');
+  return [title, ...lines.flatMap((line) => wrapped(line, columns, indent))].join('\n');
 }
 
 function unavailableBlock(report: Report, columns: number, paint: Paint): string {

@@ -55,12 +55,20 @@ export function unavailableText(report: Report): string | undefined {
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 
-/** The values that a run has combined for one operation, and those that it did not use. */
+/** How much a run has combined for one operation. */
+export function coveredText({ operation, values, pairs, possible, requests, unused }: Combined): string {
+  const never = unused.reduce((sum, { values }) => sum + values.length, 0);
+  const rest = never > 0 ? `; ${count(never, 'value')} never used` : '';
+  return `${operation}: ${grouped(pairs)} of ${count(possible, 'pair')} of ${count(values, 'value')} in ` +
+    `${count(requests, 'request')}${rest}`;
+}
+
+/** As `coveredText`, and what was combined, and the values that the run did not use. */
 export function combinedLines(combined: Combined): readonly string[] {
-  const { operation, dimensions, values, pairs, possible, requests, unused } = combined;
-  const covered = `${grouped(pairs)} of ${count(possible, 'pair')} in ${count(requests, 'request')}`;
+  const { operation, dimensions, unused } = combined;
   return [
-    `${operation}: ${count(values, 'value')} of ${dimensions.join(', ')}: ${covered}`,
+    coveredText(combined),
+    `${operation}: combines ${dimensions.join(', ')}`,
     ...unused.map(({ reason, values }) => `${operation}: never used (${reason}): ${values.join('; ')}`),
   ];
 }
