@@ -52,7 +52,9 @@ export interface Operation {
 
 export interface OpenApi {
   readonly openapi: string;
-  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>;
+  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>> & {
+    readonly contact: { readonly name: string };
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly Named<unknown>[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];

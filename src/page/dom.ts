@@ -26,6 +26,14 @@ export const code = (text: string): HTMLElement => element('code', {}, text);
 export const link = (id: string, ...content: readonly Child[]): HTMLElement =>
   element('a', { href: `#${id}` }, ...content);
 
+/** Returns the method of an operation as a chip. */
+export const chip = (method: string): HTMLElement =>
+  element('b', { class: `method ${method.toLowerCase()}` }, method);
+
+/** Returns a control with its label. */
+export const labelled = (text: string, control: HTMLElement, kind = 'field'): HTMLElement =>
+  element('div', { class: kind }, element('label', { for: control.id }, text), control);
+
 /** Returns the attributes of a box that can be scrolled with the keyboard. */
 export const scrollable = (label: string) => ({ tabindex: '0', role: 'group', 'aria-label': label });
 
@@ -43,6 +51,29 @@ function highlighted(text: string): Child[] {
   return [...partsOf(indentJson(text))].map(([kind, part]) => {
     return kind === 'space' || kind === 'mark' ? part : element('span', { class: kind }, part);
   });
+}
+
+/** Returns a table in a box that can be scrolled. The first cell of each row is its header. */
+export function tableBox(
+  label: string, head: readonly string[], rows: readonly { readonly id?: string; readonly cells: readonly Child[][] }[],
+): HTMLElement {
+  const body = rows.map(({ id, cells: [first = [], ...others] }) => element('tr', id === undefined ? {} : { id },
+    element('th', { scope: 'row' }, ...first), ...others.map((cell) => element('td', {}, ...cell))));
+  const columns = element('tr', {}, ...head.map((cell) => element('th', { scope: 'col' }, cell)));
+  return element('div', { class: 'table', ...scrollable(label) },
+    element('table', {}, element('thead', {}, columns), element('tbody', {}, ...body)));
+}
+
+/** Returns a button that copies a text, or selects it where the browser does not allow copying. */
+export function copyButton(box: HTMLElement): HTMLButtonElement {
+  const button = element('button', { type: 'button', class: 'copy' }, 'Copy');
+  button.addEventListener('click', () => {
+    getSelection()?.selectAllChildren(box);
+    const copied = navigator.clipboard?.writeText(box.textContent ?? '') ?? Promise.reject(new Error('not allowed'));
+    copied.then(() => 'Copied', () => 'Selected').then((label) => (button.textContent = label));
+  });
+  button.addEventListener('blur', () => (button.textContent = 'Copy'));
+  return button;
 }
 
 /** Returns the nodes of a text in which parts between backticks are code. */

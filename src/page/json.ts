@@ -5,11 +5,15 @@ export type Json = string | number | bigint | boolean | null | readonly Json[] |
 /** A string, a number, a literal or a punctuator of a valid JSON text. */
 const tokens = /"(?:[^"\\]+|\\.)*"|-?\d[-+.\dEe]*|[a-z]+|[[\]{},:]/g;
 
-/** Returns the value of a JSON text in which no string begins with U+0000. Integers are bigints. */
+/** Returns the value of a JSON text. Integers are bigints; names must not begin with U+0000. */
 export function readJson(text: string): unknown {
-  const marked = text.replace(tokens, (token) => (/^-?\d+$/.test(token) ? `"\\u0000${token}"` : token));
-  return JSON.parse(marked, (_, value: Json) =>
-    typeof value === 'string' && value.startsWith('\0') ? BigInt(value.slice(1)) : value);
+  // Integers become strings that begin with U+0000, and so does every string that begins with it already.
+  const marked = text.replace(tokens, (token) =>
+    /^-?\d+$/.test(token) ? `"\\u0000${token}"` : token.replace(/^"(?=\\u0000)/, '"\\u0000s'));
+  return JSON.parse(marked, (_, value: Json) => {
+    if (typeof value !== 'string' || !value.startsWith('\0')) return value;
+    return value.startsWith('\0s') ? value.slice(2) : BigInt(value.slice(1));
+  });
 }
 
 /** Returns the JSON text of a value, without white space. */

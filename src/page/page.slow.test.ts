@@ -9,7 +9,9 @@ import { temporaryFolder } from '../../harness/owner.ts';
 import { Program } from '../../harness/program.ts';
 import { scriptedServer } from '../../harness/proxy.ts';
 import { distFolder, makeKey } from '../../harness/server.ts';
-import { open, options, rendered, sendFrom, valueOf } from '../testing/reference-page.ts';
+import {
+  formText, open, openBrowser, options, prefer, rendered, resize, sendFrom, statusOf, submit, valueOf,
+} from '../testing/reference-page.ts';
 
 const text = readFileSync(join(distFolder, 'operations/openapi.json'), 'utf8');
 
@@ -33,7 +35,13 @@ const openDetails = 'document.querySelectorAll("details").forEach((one) => (one.
 test('shows every text, constraint, example and error code of the description, digit by digit', options, async (t) => {
   const { page, address, problems, requested } = await open(t);
   await page.evaluate(openDetails);
-  const shown = (await valueOf(page, 'document.body.innerText')).replace(/\s+/g, ' ');
+  const examples = await valueOf(page, `[...document.querySelectorAll('select[id$="-response"]')].flatMap((one) =>
+    [...one.options].map(({ value }) => {
+      one.value = value;
+      one.dispatchEvent(new Event('input'));
+      return one.closest('.card').innerText;
+    })).join()`);
+  const shown = (await valueOf(page, 'document.body.innerText') + examples).replace(/\s+/g, ' ');
   const missing = new Set<string>();
   const visit = (value: unknown, name: string): void => {
     if (value instanceof Object) for (const [inner, member] of Object.entries(value)) visit(member, inner);
@@ -48,14 +56,21 @@ test('shows every text, constraint, example and error code of the description, d
   assert.deepEqual([...missing], []);
   const integers = new Set(text.replace(/"(\\.|[^"\\])*"/g, '').match(/-?\d{3,}/g));
   assert.ok(integers.has('9223372036854775807') && integers.has('-9223372036854775808'));
+  integers.delete('2147483647'); // the bounds of a format are not repeated
   for (const digits of integers) assert.ok(shown.includes(digits), digits);
+  assert.doesNotMatch(await valueOf(page, 'document.querySelector("#listPets dl").innerText'), /imum -?922/);
   assert.doesNotMatch(shown, /9223372036854776|[^-]9223372036854775808/);
 
+  const shared = '408, 413, 417, 431, 500, 503, 505';
+  const errors = await valueOf(page, 'document.getElementById("shared-errors").innerText');
+  for (const status of shared.split(', ')) assert.match(errors, new RegExp(`^${status}$`, 'm'));
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, { operationId, parameters = [], responses }] of Object.entries(operations)) {
       const section = await valueOf(page, `document.getElementById('${operationId}').innerText`);
-      assert.ok(section.includes(`${method.toUpperCase()} /v1${path}`), path);
-      for (const status of Object.keys(responses)) assert.match(section, new RegExp(`^${status} `, 'm'), operationId);
+      assert.ok(section.replace(/\s+/g, ' ').includes(`${method.toUpperCase()} /v1${path}`), path);
+      assert.ok(section.includes(`Every operation can also return ${shared}: `), operationId);
+      const own = [...section.matchAll(/^(\d{3})$/gm)].map(([status]) => status);
+      assert.deepEqual([...own, ...shared.split(', ')].sort(), Object.keys(responses).sort());
       for (const { $ref } of parameters) {
         const { name } = components.parameters[$ref.split('/').at(-1)!]!;
         assert.equal(await page.evaluate(`document.getElementById('${operationId}-${name}').labels.length`), 1);
@@ -110,7 +125,7 @@ test('sends requests by keyboard alone, shows int64 values exactly, and leaves t
     await page.press('Enter');
     await page.until(`document.querySelector('#createPet form [aria-label="Body of the response"]')?.innerText
       .includes('"id": ${33 + id},')`);
-    const result = await valueOf(page, 'document.querySelector("#createPet form").innerText');
+    const result = await formText(page, 'createPet');
     assert.match(result, /^201 Created · \d+ ms$/m);
     assert.ok(result.includes(`"categoryId": ${digits},`), result);
     assert.match(result, /^\d+ of 1000 requests remain until \d{4}-\d\d-\d\d \d\d:\d\d:00 UTC, in \d+ s\.$/m);
@@ -133,18 +148,18 @@ test('sends requests by keyboard alone, shows int64 values exactly, and leaves t
   assert.deepEqual([problems, requested.slice(0, 6)], [[], [...both, pets, pets, pets, both[0]]]);
 });
 
-test('shows refusals: 401 without a key, 404, and 429 with the time to wait', options, async (t) => {
+test('shows refusals: 401 with an unknown key, 404, and 429 with the time to wait', options, async (t) => {
   const { page, folder, problems } = await open(t);
-  const form = (operation: string) => valueOf(page, `document.querySelector('#${operation} form').innerText`);
-  await sendFrom(page, 'listPets');
-  assert.match(await form('listPets'), /^401 Unauthorized[^]*"code": "missing_api_key"[^]*^www-authenticate\s+Bearer/m);
+  await sendFrom(page, 'listPets', 'unknown');
+  assert.match(await formText(page, 'listPets'),
+    /^401 Unauthorized[^]*"code": "invalid_api_key"[^]*^www-authenticate\s+Bearer/m);
   await page.evaluate(`document.getElementById('getPet-petId').value = '9223372036854775807'`);
   const key = await makeKey(t, folder, 'enterprise', '--per-minute', '1', '--per-day', '1');
   let refused = '';
   // At midnight, UTC, another request is admitted.
   do {
     await sendFrom(page, 'getPet', key);
-    refused = await form('getPet');
+    refused = await formText(page, 'getPet');
   } while (/^404/m.test(refused));
   assert.match(refused, /^429 Too Many Requests/m);
   const [, wait] = /Wait (\d+) s before the next attempt/.exec(refused) ?? [];
@@ -164,7 +179,8 @@ test('the curl lines work in a shell, and are copied', options, async (t) => {
     document.getElementById('listPets-after').value = '32&x=[1-2]';
     for (const { form } of [body, document.getElementById('listPets-limit')]) form.dispatchEvent(new Event('input'));
   })()`);
-  const curlOf = (operation: string) => valueOf(page, `document.querySelector('#${operation} .curl code').textContent`);
+  const curlOf = (operation: string) =>
+    valueOf(page, `document.querySelector('#${operation} form pre code').textContent`);
   const create = await curlOf('createPet');
   assert.ok(create.startsWith(`echo "Authorization: Bearer $KEY" | \\
   curl -i -H @- '${address}/v1/pets' \\
@@ -189,11 +205,12 @@ test('the curl lines work in a shell, and are copied', options, async (t) => {
 test('the light and dark themes differ, and all text has a contrast of at least 4.5', options, async (t) => {
   const { page, folder } = await open(t);
   await sendFrom(page, 'listPets', await makeKey(t, folder));
-  await sendFrom(page, 'createPet');
+  await sendFrom(page, 'createPet', 'unknown');
+  await submit(page, 'listOrders', '');
   await page.evaluate(openDetails);
   const backgrounds: unknown[] = [];
-  for (const value of ['light', 'dark']) {
-    await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+  for (const value of ['light', 'dark'] as const) {
+    await prefer(page, value);
     const [background, texts, low] = await page.evaluate(`(${contrasts.toString()})()`) as [string, number, string[]];
     assert.ok(texts > 1_000, String(texts));
     assert.deepEqual(low, [], value);
@@ -251,10 +268,7 @@ function contrasts(): [string, number, string[]] {
 
 test('fits into 360 px with everything open; only code and tables scroll', options, async (t) => {
   const { page, folder } = await open(t);
-  const small = { width: 360, height: 740, deviceScaleFactor: 1, mobile: true };
-  await page.send('Emulation.setDeviceMetricsOverride', small);
-  await page.go(await valueOf(page, 'location.href'));
-  await rendered(page);
+  await resize(page, 360, 740);
   assert.equal(await page.evaluate('document.getElementById("contents").open'), false);
   await page.evaluate(`(() => {
     const body = document.getElementById('createPet-body');
@@ -269,6 +283,162 @@ test('fits into 360 px with everything open; only code and tables scroll', optio
       .filter((one) => one.getBoundingClientRect().right > 360).map((one) => one.outerHTML.slice(0, 80))]`) as
     [number, string[]];
   assert.deepEqual([width, tooWide], [360, []]);
+});
+
+test('begins with the base address, a key, a first call that works, and the plans', options, async (t) => {
+  const { page, address, folder } = await open(t);
+  const parts = await page.evaluate(`[...document.querySelectorAll('main > section')].map(({ id }) => id)`);
+  assert.deepEqual(parts, ['overview', 'guide', 'authentication', 'pets', 'store', 'shared-errors', 'response-headers',
+    'schemas']);
+  const overview = await valueOf(page, 'document.getElementById("overview").innerText');
+  assert.match(overview, /petstore keys create --name NAME --plan free/);
+  assert.match(overview, /^Free\s+60\s+1,000$[^]*^Enterprise/m);
+  assert.ok(overview.includes(`${address}/v1\n`), overview);
+  const first = await valueOf(page, 'document.querySelector("#overview pre").textContent');
+  assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('pre')].filter((one) => {
+    const { paddingTop, paddingBottom } = getComputedStyle(one);
+    return paddingTop !== paddingBottom || /^\\s*\\n/.test(one.textContent);
+  }).length`), 0, 'a code block begins with a blank line');
+  if ((await new Program(t, ['curl', '--version']).ended).code !== 0) return t.diagnostic('curl is not installed');
+  const shell = `${first}\ncurl -sw '%{http_code}' -o /dev/null -H "Authorization: Bearer $KEY" '${address}/v1/pets'`;
+  const key = await makeKey(t, folder);
+  const { stdout } = await new Program(t, ['sh', '-c', `sh -c "$SHELL_LINES" <<END\n${key}\nEND`],
+    { SHELL_LINES: shell }).ended;
+  assert.match(stdout, /^API key: HTTP\/1\.1 200 OK[^]*Mittens[^]*200$/);
+});
+
+test('shows request, response and button beside the text from 1100 px, without a click', options, async (t) => {
+  const { page } = await open(t);
+  for (const [width, height] of [[1100, 800], [1280, 720], [1600, 800]] as const) {
+    await resize(page, width, height);
+    await page.evaluate('document.documentElement.style.scrollBehavior = "auto"');
+    for (const operation of ['listPets', 'createPet', 'getPet', 'listOrders']) {
+      const hidden = await page.evaluate(`(() => {
+        const section = document.getElementById('${operation}');
+        section.scrollIntoView();
+        const { right } = section.firstElementChild.getBoundingClientRect();
+        const shown = [...section.querySelectorAll('form pre, [type=submit], .aside > :last-child pre')];
+        if (shown.length !== 3) return 'not three';
+        return shown.map((one) => [one.tagName, one.getBoundingClientRect()])
+          .filter(([, box]) => box.left < right || box.top < 0 || box.top + 24 > innerHeight).map(([name]) => name);
+      })()`);
+      assert.deepEqual(hidden, [], `${operation} at ${width} px`);
+    }
+  }
+});
+
+test('searches everything, and marks the current section', options, async (t) => {
+  const { page, problems } = await open(t);
+  await resize(page, 1280);
+  const search = (text: string) => page.evaluate(`(() => {
+    const search = document.getElementById('search');
+    search.value = ${JSON.stringify(text)};
+    search.dispatchEvent(new Event('input'));
+    return [...document.querySelectorAll('#results a')].map(({ hash }) => hash);
+  })()`) as Promise<string[]>;
+  assert.equal((await search('ADD animal'))[0], '#createPet');
+  assert.equal((await search('key_banned'))[0], '#error-key_banned');
+  assert.equal((await search('retry-after'))[0], '#header-Retry-After');
+  assert.ok((await search('percent-escape')).includes('#listPets'));
+  assert.deepEqual(await search('no such thing'), []);
+  assert.equal(await valueOf(page, 'document.getElementById("found").textContent'), '0 found');
+  assert.deepEqual(await page.evaluate('[document.getElementById("parts").hidden]'), [true]);
+  await search('list orders');
+  await page.evaluate('document.documentElement.style.scrollBehavior = "auto"');
+  await page.evaluate('document.getElementById("search").focus()');
+  await page.press('Enter');
+  assert.equal(await valueOf(page, 'location.hash'), '#listOrders');
+  await page.until(`document.querySelector('#parts [aria-current]').hash === '#listOrders'`);
+  await search('');
+  for (const id of ['createPet', 'guide-limits', 'overview', 'shared-errors']) {
+    await page.evaluate(`document.getElementById('${id}').scrollIntoView()`);
+    await page.until(`document.querySelector('#parts [aria-current]').hash === '#${id}'`);
+  }
+  assert.equal(await page.evaluate('document.querySelectorAll("[aria-current]").length'), 1);
+  await page.evaluate('document.querySelector("#parts li:last-child a[href=\'#schema-ErrorBody\']").click()');
+  await page.until(`document.querySelector('#parts [aria-current]').hash === '#schema-ErrorBody'`);
+  assert.deepEqual(problems, []);
+});
+
+test('the theme can be switched, and the choice outlives the page', options, async (t) => {
+  const { page, address } = await open(t);
+  const background = () => valueOf(page, 'getComputedStyle(document.body).backgroundColor');
+  await prefer(page, 'dark');
+  const dark = await background();
+  await page.evaluate('document.getElementById("theme").click()');
+  const light = await background();
+  assert.notEqual(light, dark);
+  await page.go(`${address}/docs`);
+  await rendered(page);
+  assert.equal(await background(), light);
+  await page.evaluate('document.getElementById("theme").click()');
+  assert.equal(await background(), dark);
+  await prefer(page, 'light');
+  assert.equal(await background(), dark);
+  assert.deepEqual(await page.evaluate('Object.entries(localStorage)'), [['theme', 'dark']]);
+});
+
+test('without a key, it sends nothing, and the focus moves to the field, also on a phone', options, async (t) => {
+  const { page, folder, address, requested } = await open(t);
+  for (const width of [390, 1280]) {
+    await resize(page, width, 844);
+    for (const operation of ['listPets', 'createPet']) {
+      await page.evaluate(`document.documentElement.style.scrollBehavior = 'auto',
+        document.querySelector('#${operation} [type=submit]').scrollIntoView({ block: 'center' })`);
+      const sent = requested.length;
+      await submit(page, operation, '');
+      assert.equal(await statusOf(page, operation), 'Nothing was sent: enter an API key first.');
+      const [id, invalid, isVisible] = await page.evaluate(`(() => {
+        const { activeElement: { id, ariaInvalid } } = document;
+        const { top, bottom, left } = document.activeElement.getBoundingClientRect();
+        return [id, ariaInvalid, document.elementFromPoint(left + 9, (top + bottom) / 2)?.id === id];
+      })()`) as [string, string | null, boolean];
+      assert.deepEqual([id, invalid, isVisible], ['key', 'true', true], `${operation} at ${width} px`);
+      assert.equal(requested.length, sent);
+    }
+  }
+  await page.press('x');
+  assert.equal(await page.evaluate('document.getElementById("key").ariaInvalid'), null);
+  assert.match(await formText(page, 'createPet'), /^Add the animal\s+The animal is real and stays\.$/m);
+  await sendFrom(page, 'createPet', await makeKey(t, folder));
+  assert.equal(requested.at(-1), `${address}/v1/pets`);
+});
+
+test('shows lists as tables, digit by digit, and follows Link to the last page', options, async (t) => {
+  const { page, address, folder } = await open(t);
+  const key = await makeKey(t, folder);
+  const body = String.raw`{"name":"\u0000<b>9007199254740993","categoryId":9007199254740993}`;
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  assert.equal((await fetch(`${address}/v1/pets`, { method: 'POST', headers, body })).status, 201);
+  await page.evaluate('document.getElementById("listPets-limit").value = "12"');
+  await sendFrom(page, 'listPets', key);
+  const ids: string[] = [];
+  for (const first of ['1', '13', '25']) {
+    await page.until(`document.querySelector('#listPets form tbody th')?.textContent === '${first}'`);
+    ids.push(...await page.evaluate(`[...document.querySelectorAll('#listPets form tbody th')]
+      .map((one) => one.textContent)`) as string[]);
+    const curl = await valueOf(page, 'document.querySelector("#listPets form pre").textContent');
+    assert.equal(curl.includes('after='), first !== '1', curl);
+    if (first === '25') break;
+    await page.evaluate('document.querySelector("#listPets .next").focus()');
+    await page.press('Enter');
+  }
+  assert.deepEqual(ids, Array.from({ length: 33 }, (_, i) => String(i + 1)));
+  const last = await page.evaluate(`[...document.querySelector('#listPets form tbody tr:last-child').children]
+    .map((one) => one.textContent)`);
+  assert.deepEqual(last, ['33', '\0<b>9007199254740993', '9007199254740993', 'available']);
+  // The button of the last page is gone; the focus must not be lost with it.
+  await page.until('document.querySelector("#listPets .next").hidden');
+  assert.equal(await page.evaluate('document.activeElement.matches("#listPets [type=submit]")'), true);
+});
+
+test('without JavaScript, it is one sentence', options, async (t) => {
+  const { address } = await open(t);
+  const { page } = await openBrowser(t);
+  await page.send('Emulation.setScriptExecutionDisabled', { value: true });
+  await page.go(`${address}/docs`);
+  assert.equal(await valueOf(page, 'document.body.innerText'),
+    'This page needs JavaScript; openapi.json has the same content.');
 });
 
 test('the policy forbids HTML from strings, other scripts and other origins', options, async (t) => {
@@ -313,7 +483,7 @@ test('over HTTPS, it sends requests, and its curl lines have the address', optio
   const { page, address, folder, problems, requested } = await open(t, '/docs', ['--demo', ...flags]);
   await sendFrom(page, 'listOrders', await makeKey(t, folder));
   assert.match(await valueOf(page, 'document.querySelector("#listOrders form").innerText'), /^200 OK/m);
-  const curl = await valueOf(page, 'document.querySelector("#listOrders .curl code").textContent');
+  const curl = await valueOf(page, 'document.querySelector("#listOrders form pre code").textContent');
   assert.ok(address.startsWith('https:') && curl.endsWith(` '${address}/v1/store/orders'`), curl);
   const urls = ['/docs', '/openapi.json', '/v1/store/orders'].map((path) => address + path);
   assert.deepEqual([problems, requested], [[], urls]);

@@ -70,14 +70,14 @@ export function alertOf(page: Page): Promise<string | undefined> {
 /** Returns the value of an expression in the page, which is a string. */
 export const valueOf = (page: Page, expression: string) => page.evaluate(expression) as Promise<string>;
 
-/** Sends the request of an operation, with a key if there is one, and waits until the response is shown. */
-export async function sendFrom(page: Page, operation: string, key = ''): Promise<void> {
+/** Sends the request of an operation, and waits until the response is shown. */
+export async function sendFrom(page: Page, operation: string, key: string): Promise<void> {
   await submit(page, operation, key);
   assert.match(await statusOf(page, operation), /^\d{3} .*ms$/);
 }
 
 /** Submits the form of an operation. */
-export async function submit(page: Page, operation: string, key = ''): Promise<void> {
+export async function submit(page: Page, operation: string, key: string): Promise<void> {
   await page.evaluate(`document.getElementById('key').value = ${JSON.stringify(key)};
     document.querySelector('#${operation} form').requestSubmit()`);
 }
@@ -87,4 +87,23 @@ export async function statusOf(page: Page, operation: string): Promise<string> {
   const status = `document.querySelector('#${operation} form [role=status]').textContent`;
   await page.until(`!['', 'Sending …'].includes(${status})`);
   return valueOf(page, status);
+}
+
+/** Unfolds everything in the form of an operation, and returns its text. */
+export function formText(page: Page, operation: string): Promise<string> {
+  const form = `document.querySelector('#${operation} form')`;
+  return valueOf(page, `${form}.querySelectorAll('details').forEach((one) => (one.open = true)), ${form}.innerText`);
+}
+
+/** Makes the window of the page another size, and opens its address again. */
+export async function resize(page: Page, width: number, height = 800): Promise<void> {
+  const metrics = { width, height, deviceScaleFactor: 1, mobile: width < 600 };
+  await page.send('Emulation.setDeviceMetricsOverride', metrics);
+  await page.go(await valueOf(page, 'location.href'));
+  await rendered(page);
+}
+
+/** Makes the browser prefer a theme. */
+export async function prefer(page: Page, value: 'light' | 'dark'): Promise<void> {
+  await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
 }

@@ -1,0 +1,81 @@
+/** The table of contents: links to every section, the mark of the current one, and the search. */
+import { byId, element, link, type Child } from './dom.ts';
+
+const main = byId('main', HTMLElement);
+const contents = byId('contents', HTMLDetailsElement);
+const parts = byId('parts', HTMLElement);
+
+/** The width from which the contents are beside the text and always open; page.css has the same. */
+const wide = matchMedia('(min-width: 68.75rem)');
+
+/** Adds a part of the page, and its title and its sections to the contents. Labels: what their links show. */
+export function addPart(
+  title: string, sections: readonly HTMLElement[], before: readonly Child[] = [], labels: readonly Child[][] = [],
+  heading: HTMLElement = element('h2', {}, title),
+): void {
+  const id = title.toLowerCase().replaceAll(' ', '-');
+  heading.id = `${id}-title`;
+  main.append(element('section', { id, 'aria-labelledby': heading.id }, heading, ...before, ...sections));
+  const items = sections.filter((section) => section.id !== '').map((section, i) =>
+    element('li', {}, link(section.id, ...labels[i] ?? [titleOf(section)])));
+  parts.append(element('p', {}, link(id, title)), ...(items.length === 0 ? [] : [element('ul', {}, ...items)]));
+}
+
+/** Returns the title of a section, a row or an entry of a list. */
+function titleOf(target: Element): string {
+  return target.querySelector('h1, h2, h3, code')?.firstChild?.textContent ?? '';
+}
+
+/** Marks the links to what is shown, and searches. Is called when all parts have been added. */
+export function initContents(): void {
+  const links = [...parts.querySelectorAll('a')];
+  const mark = (): void => {
+    const line = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) + 8;
+    const isEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+    const seen = links.filter(({ hash }) => {
+      return isEnd || document.getElementById(hash.slice(1))!.getBoundingClientRect().top <= line;
+    });
+    // At the end of the page, the last sections are too short to reach the line.
+    const current = (isEnd && links.find(({ hash }) => hash === location.hash)) || seen.at(-1) || links[0]!;
+    if (current.ariaCurrent !== null) return;
+    for (const one of links) one.ariaCurrent = one === current ? 'location' : null;
+    const box = contents.querySelector('.contents')!;
+    const [{ top, bottom }, around] = [current.getBoundingClientRect(), box.getBoundingClientRect()];
+    if (top < around.top || bottom > around.bottom) box.scrollTop += top - (around.top + around.bottom) / 2;
+  };
+  addEventListener('scroll', mark, { passive: true });
+  addEventListener('hashchange', mark);
+  mark();
+
+  const adapt = (): void => void (contents.open = wide.matches);
+  wide.addEventListener('change', adapt);
+  adapt();
+  contents.addEventListener('click', ({ target }) => {
+    if (target instanceof HTMLAnchorElement) adapt();
+  });
+  initSearch();
+}
+
+function initSearch(): void {
+  const search = byId('search', HTMLInputElement);
+  const results = byId('results', HTMLElement);
+  const targets = [...main.querySelectorAll('section[id]:not(:has(section[id])), tr[id], dt[id]')].map((target) => {
+    const part = target.closest('main > section')?.querySelector('h1, h2')?.textContent ?? '';
+    const text = target.tagName === 'DT' ? `${target.textContent} ${target.nextElementSibling?.textContent}`
+      : target.textContent;
+    return { id: target.id, title: titleOf(target), part, text: text.toLowerCase() };
+  });
+  search.addEventListener('input', () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
+    const found = targets.filter(({ text }) => words.every((word) => text.includes(word)));
+    const first = found.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+    const shown = words.length === 0 ? [] : [...new Set([...first, ...found])];
+    parts.hidden = words.length > 0;
+    byId('found', HTMLElement).textContent = words.length === 0 ? '' : `${shown.length} found`;
+    results.replaceChildren(...shown.map(({ id, title, part }) =>
+      element('li', {}, link(id, title, ' ', element('small', {}, part)))));
+  });
+  search.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') results.querySelector('a')?.click();
+  });
+}

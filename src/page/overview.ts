@@ -1,0 +1,30 @@
+/** Renders the top of the page: what a new client needs for its first request. */
+import { firstCurlOf } from './curl.ts';
+import type { Description } from './description.ts';
+import { code, copyButton, element, inline, link, scrollable, type Child } from './dom.ts';
+import { tableOf } from './reference.ts';
+
+/** Returns the base address, how to get a key, a first request, and the plans. */
+export function overview(api: Description): Child[] {
+  const { info, servers } = api.root;
+  const absolute = (path: string): string => new URL(path, location.href).href;
+  const base = code(absolute(servers[0]!.url));
+  const first = api.entries.find(({ method, path }) => method === 'GET' && !path.includes('{')) ?? api.entries[0]!;
+  const curl = element('code', {}, firstCurlOf(first.method, absolute(first.path)));
+  const plans = /(?<=^|\n)\| *plan [^]*?(?=\n\n|$)/.exec(info.description)?.[0];
+  return [element('div', { class: 'columns' },
+    element('div', {},
+      element('p', { class: 'lead' }, ...inline(info.summary)),
+      element('h3', {}, 'Base address'),
+      element('p', { class: 'address' }, base, ' ', copyButton(base)),
+      element('h3', {}, 'Get a key'),
+      element('p', {}, `${info.contact.name} creates API keys: `, code('petstore keys create --name NAME --plan free'),
+        '. The first start with ', code('--demo'), ' prints one.')),
+    element('div', {}, element('div', { class: 'card' },
+      element('div', { class: 'bar' }, element('b', {}, 'First call'), copyButton(curl)),
+      element('pre', scrollable('First call'), curl)),
+      element('p', { class: 'type' }, 'Paste these lines into a shell, and then the key: ',
+        link(first.operation.operationId, first.operation.summary),
+        '. Or enter the key at the top of this page, and press Send at an operation.'),
+      ...(plans === undefined ? [] : [element('h3', {}, 'Plans'), tableOf(plans, 'Plans')])))];
+}
