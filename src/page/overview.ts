@@ -15,9 +15,9 @@ export function overview(api: Description): Child[] {
   return [element('div', { class: 'columns' },
     element('div', {},
       element('p', { class: 'lead' }, ...inline(info.summary)),
-      element('h3', {}, 'Base address'),
+      element('h2', {}, 'Base address'),
       element('p', { class: 'address' }, base, ' ', copyButton(base)),
-      element('h3', {}, 'Get a key'),
+      element('h2', {}, 'Get a key'),
       element('p', {}, `${info.contact.name} creates API keys: `, code('petstore keys create --name NAME --plan free'),
         '. The first start with ', code('--demo'), ' prints one.')),
     element('div', {}, element('div', { class: 'card' },
@@ -26,5 +26,5 @@ export function overview(api: Description): Child[] {
       element('p', { class: 'type' }, 'Paste these lines into a shell, and then the key: ',
         link(first.operation.operationId, first.operation.summary),
         '. Or enter the key at the top of this page, and press Send at an operation.'),
-      ...(plans === undefined ? [] : [element('h3', {}, 'Plans'), tableOf(plans, 'Plans')])))];
+      ...(plans === undefined ? [] : [element('h2', {}, 'Plans'), tableOf(plans, 'Plans')])))];
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { axeSource, noAxe } from '../../harness/axe.ts';
 import type { Values } from '../../harness/browser.ts';
 import { certificateFlags, makeCertificate } from '../../harness/certificates.ts';
 import { temporaryFolder } from '../../harness/owner.ts';
@@ -265,6 +266,34 @@ function contrasts(): [string, number, string[]] {
   }
   return [getComputedStyle(document.body).backgroundColor, texts, low];
 }
+
+test('axe finds no violation, light and dark, at 390 and 1280 px', options, async (t) => {
+  const axe = await axeSource();
+  if (axe === null) return t.skip(noAxe);
+  const { page, folder } = await open(t);
+  const key = await makeKey(t, folder);
+  for (const width of [390, 1280]) {
+    for (const theme of ['light', 'dark'] as const) {
+      await prefer(page, theme);
+      await resize(page, width, 844);
+      for (const operation of ['createPet', 'getPet', 'listOrders']) await sendFrom(page, operation, key);
+      await submit(page, 'listPets', '');
+      await page.evaluate(axe.concat('; null'));
+      const run = async (): Promise<void> => {
+        const [passed, violated] = await page.evaluate(`axe.run().then(({ passes, violations }) =>
+          [passes.length, violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])])`) as
+          [number, string[][]];
+        assert.ok(passed > 20, String(passed));
+        assert.deepEqual(violated, [], `${theme} at ${width} px`);
+      };
+      await run();
+      await page.evaluate(openDetails);
+      await page.evaluate(`document.getElementById('search').value = 'page',
+        document.getElementById('search').dispatchEvent(new Event('input'))`);
+      await run();
+    }
+  }
+});
 
 test('fits into 360 px with everything open; only code and tables scroll', options, async (t) => {
   const { page, folder } = await open(t);
