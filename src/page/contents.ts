@@ -73,7 +73,7 @@ function initSearch(): void {
     parts.hidden = words.length > 0;
     byId('found', HTMLElement).textContent = words.length === 0 ? '' : `${shown.length} found`;
     results.replaceChildren(...shown.map(({ id, title, part }) =>
-      element('li', {}, link(id, title, ' ', element('small', {}, part)))));
+      element('li', {}, link(id, title, ...(part === title ? [] : [' ', element('small', {}, part)])))));
   });
   search.addEventListener('keydown', ({ key }) => {
     if (key === 'Enter') results.querySelector('a')?.click();

@@ -23,8 +23,8 @@ export function overview(api: Description): Child[] {
     element('div', {}, element('div', { class: 'card' },
       element('div', { class: 'bar' }, element('b', {}, 'First call'), copyButton(curl)),
       element('pre', scrollable('First call'), curl)),
-      element('p', { class: 'type' }, 'Paste these lines into a shell, and then the key: ',
+      element('p', { class: 'type' }, 'Paste these lines into a shell, and then your key. They send the request ',
         link(first.operation.operationId, first.operation.summary),
-        '. Or enter the key at the top of this page, and press Send at an operation.'),
+        '. Or enter the key at the top of this page, and press Send.'),
       ...(plans === undefined ? [] : [element('h2', {}, 'Plans'), tableOf(plans, 'Plans')])))];
 }
