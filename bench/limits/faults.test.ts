@@ -125,7 +125,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       /^100 × 401 without the X-RateLimit headers, which every response carries$/,
     ],
     ['exact', slidingLog(61), /^59 requests were admitted, but only 58 remained/],
-    ['exact', slidingLog(62), /^limits\.remaining-falls: required Remaining of at most -2, /],
+    ['exact', slidingLog(62), /^limits\.refuses: required 429, because the requests before have used up the limit; /],
     ['neighbour', oneForAll(90), /of the quiet client's requests during the flood, \d+ × 429/],
     ['strangers', oneForAll(90), /of the quiet client's requests during the flood, \d+ × 429/],
   ];

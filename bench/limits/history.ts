@@ -1,7 +1,7 @@
 /** The history of a key: its exchanges, which the kit judges as a whole. */
 import { exchangeOf, isBefore, type Exchange } from '../../conformance/limits/exchange.ts';
 import { groupsOf, judgeGroup } from '../../conformance/limits/families.ts';
-import { evidence, judge, violationOf } from '../../conformance/limits/judge.ts';
+import { judge, violationOf } from '../../conformance/limits/judge.ts';
 import type { Response } from './responses.ts';
 
 /** Older exchanges show nothing more: a sliding counter looks back over two minutes. */
@@ -27,7 +27,7 @@ export function contradictionIn(responses: readonly Response[], since: Response)
     const all = [...judge(some, true).values()].flatMap(({ contradiction }) => contradiction ?? []);
     const [first] = all.filter(({ at }) => isSince(at)).sort((a, b) => a.at.receivedTurn - b.at.receivedTurn);
     if (first !== undefined) {
-      const { required, received } = violationOf(first, evidence(some, true, first));
+      const { required, received } = violationOf(some, true, first);
       return `${first.id}: required ${required}; received ${received}`;
     }
     if (all.length === 0) break;

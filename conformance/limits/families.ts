@@ -22,11 +22,11 @@ const longMs = 2 * minuteMs + lateMs;
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
 const reachMs = minuteMs + lateMs + tickMs;
 
-/** In how many steps a bucket may refill in a minute. */
-const steps = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 24, 30];
-
 /** Each exchange is compared with all of the latest ones before it: twice as many as this. */
 const allNear = 64;
+
+/** The most rises of Remaining that are compared with the steps of a bucket. */
+const maxRises = 20;
 
 /** Smaller differences between numbers of requests are rounding errors. */
 const epsilon = 1e-6;
@@ -77,8 +77,9 @@ interface Family {
   latest(b: Exchange, now: number): number;
   /** Whether Reset is the end of a window, and stays the same until then. */
   readonly isFixed?: true;
-  /** How many requests become available again at once, if it is always the same number. */
+  /** How many requests become available again at once, if it is always the same number, and how often. */
   readonly step?: number;
+  readonly stepMs?: number;
 }
 
 /** Groups the exchanges of one key. */
@@ -185,6 +186,16 @@ function admissionsOf({ list }: Ranks) {
   };
 }
 
+/**
+ * In how many steps a bucket may refill in a period. If other clients use the key, steps of a few seconds would excuse
+ * almost any rise of Remaining, so they are considered only if Reset promises nothing: it is always about now.
+ */
+function stepsOf({ limit, own, isExclusive }: Group): readonly number[] {
+  const isNow = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= lateMs + tickMs;
+  const most = isExclusive || own.every((one) => !isAdmitted(one) || isNow(one)) ? 30 : 6;
+  return [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 24, 30].filter((steps) => steps <= Math.min(most, limit));
+}
+
 /** The families that a group may belong to, the simplest first. */
 function familiesOf(group: Group): readonly Family[] {
   const { own, all, limit, isExclusive, clock, periodMs, admitted } = group;
@@ -262,12 +273,12 @@ function familiesOf(group: Group): readonly Family[] {
       least: () => -Infinity,
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
-    ...steps.filter((steps) => limit >= steps).map((steps): Family => {
+    ...stepsOf(group).map((steps): Family => {
       const [stepMs, least, most] = [periodMs / steps, Math.floor(limit / steps), Math.ceil(limit / steps)];
       return {
         name: 'a bucket that refills in steps',
         hidden: 0,
-        step: least,
+        ...{ step: least, stepMs },
         refill: (a, b) => {
           const [one, other] = [timeOf(at(a)), timeOf(at(b))];
           const reset = at(a).reset * 1_000;
@@ -321,12 +332,13 @@ interface Findings {
 
 /**
  * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
- * requests (see `hidden`) has more contradictions.
+ * requests (see `hidden`) has more contradictions. `hasSteps`: whether the limiter may be a bucket that refills in steps.
  */
-export function judgeGroup(group: Group): Findings & { readonly family: string; readonly isWhole: boolean } {
+export function judgeGroup(group: Group, hasSteps = true): Findings & { readonly family: string; readonly isWhole: boolean } {
   let best: (Findings & { readonly family: string }) | undefined;
   const counts = new Map<Family, number>();
   for (const family of familiesOf(group)) {
+    if (family.step !== undefined && !hasSteps) break;
     const fewest = best?.contradictions.length ?? Infinity;
     // Buckets that refill in steps permit much, so one of them must fit the whole history.
     const most = family.step === undefined ? fewest : Math.min(1, fewest);
@@ -353,6 +365,8 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     self: isAdmitted(one) ? 1 : 0,
   }));
   const caps: number[] = [];
+  /** Exchanges between which a step must have taken place. */
+  const rises: (readonly [from: Exchange, to: Exchange])[] = [];
   let latest: Exchange | undefined;
   let [arrived, begin] = [0, 0];
   for (const [j, b] of own.entries()) {
@@ -371,6 +385,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const { sent } = counts[i]!;
       const refill = family.refill(i, j);
       const known = Math.max(self, before - sent + self);
+      const hasRisen = b.remaining > caps[i]! - known;
+      if (family.stepMs !== undefined && hasRisen && n === 0 && !(rises.length > 0 && a.sentTurn < rises.at(-1)![1].sentTurn))
+        rises.push([a, b]);
       if (refill < Infinity) {
         const over = caps[i]! - Math.max(0, received - sent) + refill;
         if (over < beyond) [beyond, beyondFrom] = [over, a];
@@ -380,7 +397,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       }
       if (!isExclusive) continue;
       // A step that has taken place has refilled its whole number.
-      const stepped = b.remaining > caps[i]! - known ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
+      const stepped = hasRisen ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
       const base = Math.max(family.floor(i, j), stepped);
       if (base <= 0) continue;
       const used = countedBetween(a, b);
@@ -391,6 +408,10 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     }
     const contradicts = (id: RequirementId, from: Exchange, required: string, received: string) =>
       void contradictions.push({ id, at: b, from, required, received });
+    const recent = rises.at(-1)?.[1] === b ? rises.slice(-maxRises) : [];
+    const often = recent.find(([{ sentAt }], i) => {
+      return recent.length - i > Math.floor((b.receivedAt - sentAt + 1) / family.stepMs!) + 1;
+    });
     const least = isExclusive ? family.least(j) : -Infinity;
     const now = clock === undefined ? undefined : b.receivedAt + clock.most;
     const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
@@ -403,11 +424,15 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
     } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(group, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
+    } else if (often !== undefined) {
+      contradicts('limits.remaining-never-rises', often[0], 'no more rises of Remaining than steps', `${b.remaining}`);
     } else if (b.remaining > bound + epsilon) {
       const rises = b.remaining > rise + epsilon;
       const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';
       const text = `Remaining of at most ${Math.max(0, Math.floor((rises ? rise : bound) + epsilon))}`;
       contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
+    } else if (self > 0 && left < -epsilon) {
+      contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
     } else if (!isRefused(b) && b.remaining > left + epsilon) {
       const text = `Remaining of at most ${Math.floor(left + epsilon)}, because of the requests before`;
       contradicts('limits.remaining-falls', b, text, `${b.remaining}`);

@@ -24,8 +24,11 @@ export type Verdicts = ReadonlyMap<RequirementId, Verdict>;
 /** How far apart two times in whole seconds may be if they describe the same moment. */
 const wholeMs = 1_000;
 
-/** The verdicts on the history of one key. `isExclusive`: no other client uses the key. */
-export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
+/**
+ * The verdicts on the history of one key. `isExclusive`: no other client uses the key; `hasSteps`: whether the limiter
+ * may be a bucket that refills in steps.
+ */
+export function judge(exchanges: readonly Exchange[], isExclusive: boolean, hasSteps = true): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
   const of = (id: RequirementId) => {
     const verdict = verdicts.get(id) ?? { judged: [] };
@@ -34,7 +37,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
   };
   const groups = groupsOf(exchanges, isExclusive);
   for (const group of groups) {
-    const { contradictions, judged, isWhole } = judgeGroup(group);
+    const { contradictions, judged, isWhole } = judgeGroup(group, hasSteps);
     for (const [id, meeting] of judged) of(id).judged.push(...meeting);
     const waits = waitsOf(group, isWhole);
     for (const [id, meeting] of waits.judged) of(id).judged.push(...meeting);
@@ -144,37 +147,42 @@ function alternation(all: readonly Exchange[]): Contradiction | undefined {
   return undefined;
 }
 
-/** The effort to find the smallest evidence, in pairs of exchanges that are judged. */
-const maxPairs = 3_000_000;
+/** The effort to find the smallest evidence, in exchanges that are judged. */
+const maxJudged = 20_000;
 
 /**
- * The exchanges that show a contradiction. None of them can be left out, unless there are too many to find out in
- * reasonable time.
+ * A contradiction as a violation, with evidence in one sentence: exchanges of the history none of which can be left out,
+ * unless there are too many to find out in reasonable time. That the limiter is no bucket that refills in steps follows
+ * from the whole history, and often from nothing less.
  */
-export function evidence(
-  exchanges: readonly Exchange[], isExclusive: boolean, { id, at, from }: Contradiction,
-): readonly Exchange[] {
-  let pairs = 0;
+export function violationOf(exchanges: readonly Exchange[], isExclusive: boolean, found: Contradiction): Violation {
+  let [judged, contradiction] = [0, found];
   const holds = (some: readonly Exchange[]): boolean => {
-    pairs += some.length ** 2;
-    const found = judge(some, isExclusive).get(id)?.contradiction;
-    return found !== undefined;
+    judged += some.length;
+    const shown = judge(some, isExclusive, false).get(found.id)?.contradiction;
+    contradiction = shown ?? contradiction;
+    return shown !== undefined;
   };
+  const { at, from } = found;
   const until = exchanges.filter((one) => one.sentTurn < at.receivedTurn);
   const since = until.filter((one) => one.receivedTurn >= from.receivedTurn);
-  let kept = [since, until].find(holds) ?? exchanges;
+  // The first request of a key shows that none was sent before it.
+  const few = [[from, at], [until[0]!, from, at], [from, at, ...exchanges.slice(-1)]].map((some) => [...new Set(some)]);
+  let kept = [...few, since, [until[0]!, ...since], until].find(holds) ?? exchanges;
   for (let size = Math.ceil(kept.length / 2); ; size = Math.ceil(size / 2)) {
-    for (let begin = 0; begin < kept.length && pairs < maxPairs;) {
+    for (let begin = 0; begin < kept.length && judged < maxJudged;) {
       const without = [...kept.slice(0, begin), ...kept.slice(begin + size)];
       if (holds(without)) kept = without;
       else begin += size;
     }
-    if (size === 1) return kept;
+    if (size === 1) break;
   }
+  const { required, received } = contradiction;
+  return { required, received: `${received} (${toldOf(kept)})` };
 }
 
-/** A contradiction and its evidence, as a violation: one sentence that names the exchanges. */
-export function violationOf({ required, received }: Contradiction, shown: readonly Exchange[]): Violation {
+/** What these exchanges show, in one line. Of many exchanges, the first and the last are named. */
+function toldOf(shown: readonly Exchange[]): string {
   const begin = shown[0]!.sentAt;
   const told = shown.map((one, i) => {
     const after = `${((one.sentAt - begin) / 1_000).toFixed(2)} s`;
@@ -183,7 +191,5 @@ export function violationOf({ required, received }: Contradiction, shown: readon
     const rates = `Remaining ${one.remaining} of ${one.limit}, Reset in ${ahead} s${wait}`;
     return `${i + 1}. after ${after}: ${one.name} → ${one.status}, ${rates}`;
   });
-  // Of many exchanges, the first and the last are named.
-  const lines = told.length <= 8 ? told : [...told.slice(0, 3), `… ${told.length - 6} more …`, ...told.slice(-3)];
-  return { required, received: `${received} (${lines.join('; ')})` };
+  return (told.length <= 8 ? told : [...told.slice(0, 3), `… ${told.length - 6} more …`, ...told.slice(-3)]).join('; ');
 }

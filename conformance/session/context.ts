@@ -4,7 +4,7 @@ import { NoRequestsLeft, NoResponse, type Client } from '../client/client.ts';
 import { shortened } from '../client/json.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
-import { evidence, violationOf } from '../limits/judge.ts';
+import { violationOf } from '../limits/judge.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { World } from '../model/model.ts';
 import { casesOf, plansOf, type Case } from '../model/plan.ts';
@@ -166,8 +166,7 @@ export class CheckContext {
     const isExclusive = this.isExclusive(key);
     const { judged = [], contradiction } = this.history.limits.verdicts(key, isExclusive).get(id) ?? {};
     if (contradiction !== undefined) {
-      const shown = evidence(this.history.limits.of(key), isExclusive, contradiction);
-      const { required, received } = violationOf(contradiction, shown);
+      const { required, received } = violationOf(this.history.limits.of(key), isExclusive, contradiction);
       this.require(false, contradiction.at.response, required, received);
     }
     for (const { response } of judged) this.require(true, response, '');
