@@ -1,13 +1,16 @@
 /**
  * `npm run test:clients [-- NAME…]`: generates clients from the openapi.json that the built server serves, builds them,
- * and lets each do a round trip with the server. A client whose toolchain cannot be installed is skipped.
+ * and lets each do a round trip with the server. Then runs the first calls in docs/clients.md. A client whose toolchain
+ * cannot be installed is skipped.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitOnSignals, temporaryFolder, thisProcess } from '../harness/owner.ts';
-import { NotStarted, outputOf, Program } from '../harness/program.ts';
+import { NotStarted, outputOf, Program, reasonIn } from '../harness/program.ts';
 import { buildIfNeeded, makeKey, startServer } from '../harness/server.ts';
+import { firstCalls, noToolchain, type FirstCall } from './first-calls.ts';
 
 /** Generated clients, and what is downloaded. */
 const built = 'build/clients';
@@ -97,12 +100,35 @@ const clients: readonly Client[] = [
     ],
     run: [`${built}/oapi-codegen/round-trip`],
   },
+  {
+    name: 'openapi-generator, server stub for FastAPI',
+    needsJar: true,
+    install: [['java', '-version'], ['python3', '-m', 'venv', `${built}/venv-fastapi`]],
+    build: [
+      openApiGenerator('python-fastapi', 'hideGenerationTimestamp=true'),
+      [`${built}/venv-fastapi/bin/pip`, 'install', '--quiet', 'fastapi', 'python-multipart'],
+    ],
+    run: [
+      `${built}/venv-fastapi/bin/python`, '-c',
+      `import sys; sys.path.insert(0, '${built}/python-fastapi/src'); import openapi_server.main`,
+    ],
+  },
 ];
+
+/** Returns the absolute path of a folder of generated clients. */
+function absolute(folder: string): string {
+  return fileURLToPath(new URL(`../${built}/${folder}`, import.meta.url));
+}
+
+/** The toolchain of a client cannot be installed. */
+class NoToolchain extends NotStarted {}
+
+/** Of this process, because tools find registries, proxies and certificates with them. */
+const variables = { ...process.env, GOBIN: absolute('bin'), CARGO_TARGET_DIR: absolute('cargo') };
 
 /** Runs commands one after the other; throws NotStarted with the reason if one fails. */
 async function runAll(commands: readonly (readonly string[])[], env: NodeJS.ProcessEnv = {}): Promise<void> {
-  const own = { HOME: process.env['HOME'], GOBIN: fileURLToPath(new URL(`../${built}/bin`, import.meta.url)) };
-  for (const command of commands) await outputOf(new Program(thisProcess, command, { ...own, ...env }).ended);
+  for (const command of commands) await outputOf(new Program(thisProcess, command, { ...variables, ...env }).ended);
 }
 
 /** Downloads openapi-generator unless it is there. Throws NotStarted if that fails. */
@@ -132,6 +158,28 @@ async function roundTrip(client: Client): Promise<void> {
   }
 }
 
+/** Runs a first call in an empty folder, on a server with two animals, one of which is available. */
+async function callFirst({ script }: FirstCall): Promise<void> {
+  const folder = temporaryFolder(thisProcess);
+  const KEY = await makeKey(thisProcess, folder);
+  const server = await startServer(thisProcess, folder);
+  try {
+    const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+    for (const animal of [{ name: 'Tom', categoryId: 1, status: 'sold' }, { name: 'Żubr', categoryId: 1 }]) {
+      await fetch(`${server.address}/v1/pets`, { method: 'POST', headers, body: JSON.stringify(animal) });
+    }
+    const env = { ...variables, BASE_URL: server.address, KEY };
+    const options = { cwd: temporaryFolder(thisProcess) };
+    const { ended } = new Program(thisProcess, ['bash', '-euo', 'pipefail', '-c', script], env, options);
+    const { code, stderr } = await ended;
+    if (code === noToolchain) throw new NoToolchain(reasonIn(stderr) ?? 'its generator cannot be installed');
+    const stdout = await outputOf(ended);
+    if (!stdout.endsWith('2 Żubr\n') || stdout.includes('Tom')) throw new NotStarted(`it prints ${stdout}`);
+  } finally {
+    await server.stop();
+  }
+}
+
 exitOnSignals();
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 mkdirSync(built, { recursive: true });
@@ -140,32 +188,41 @@ const server = await startServer(thisProcess, temporaryFolder(thisProcess));
 writeFileSync(document, await (await fetch(`${server.address}/openapi.json`)).text());
 await server.stop();
 
-const words = process.argv.slice(2);
+const words = process.argv.slice(2).map((word) => word.toLowerCase());
+const isChosen = (name: string): boolean =>
+  words.length === 0 || words.some((word) => name.toLowerCase().includes(word));
 let [passed, failed] = [0, 0];
-for (const client of clients) {
-  const { name, install, needsJar, copies = [], build } = client;
-  if (words.length > 0 && !words.some((word) => name.toLowerCase().includes(word.toLowerCase()))) continue;
+
+/** Runs a test, which throws NotStarted if it fails, and prints its result. */
+async function test(name: string, run: () => Promise<void>): Promise<void> {
+  if (!isChosen(name)) return;
   try {
-    if (needsJar) await downloadJar();
-    await runAll(install);
-  } catch (error) {
-    if (!(error instanceof NotStarted)) throw error;
-    console.log(`– ${name}: skipped, because its toolchain cannot be installed: ${error.message}`);
-    continue;
-  }
-  try {
-    for (const [from, to] of copies) {
-      mkdirSync(new URL('.', new URL(`../${to}`, import.meta.url)), { recursive: true });
-      copyFileSync(from, to);
-    }
-    await runAll(build);
-    await roundTrip(client);
+    await run();
     passed++;
     console.log(`✓ ${name}`);
   } catch (error) {
     if (!(error instanceof NotStarted)) throw error;
-    failed++;
-    console.log(`✗ ${name}: ${error.message}`);
+    const isSkipped = error instanceof NoToolchain;
+    if (!isSkipped) failed++;
+    console.log(isSkipped ? `– ${name}: skipped: ${error.message}` : `✗ ${name}: ${error.message}`);
   }
 }
+
+for (const client of clients) {
+  await test(client.name, async () => {
+    try {
+      if (client.needsJar) await downloadJar();
+      await runAll(client.install);
+    } catch (error) {
+      throw error instanceof NotStarted ? new NoToolchain(error.message) : error;
+    }
+    for (const [from, to] of client.copies ?? []) {
+      mkdirSync(dirname(to), { recursive: true });
+      copyFileSync(from, to);
+    }
+    await runAll(client.build);
+    await roundTrip(client);
+  });
+}
+for (const call of firstCalls('docs/clients.md')) await test(`first call, ${call.language}`, () => callFirst(call));
 process.exit(failed > 0 ? 1 : passed > 0 ? 0 : 2);
