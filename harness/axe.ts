@@ -1,4 +1,4 @@
-/** Finds the accessibility checker axe-core, which is no dependency, or installs it. */
+/** Finds or installs the accessibility checker axe-core, which is not a dependency of this project. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { thisProcess } from './owner.ts';
@@ -13,7 +13,7 @@ export const noAxe = 'needs axe-core: run npm ci --prefix harness/axe';
 /**
  * Returns the script that defines `axe` in a page; null if it is not installed.
  *
- * @throws NotStarted instead of returning null if CI is `true`, and it cannot be installed: no test is skipped there
+ * @throws NotStarted if `CI` is `true` and axe-core cannot be installed, because no test may be skipped in CI
  */
 export async function axeSource(): Promise<string | null> {
   if (!existsSync(file)) {

@@ -75,7 +75,7 @@ describe('the package', () => {
     assert.deepEqual(links.filter(({ name, target }) => !existsSync(join(installed, dirname(name), target))), []);
   });
 
-  test('is the version that CHANGELOG.md begins with and README.md installs', () => {
+  test('has the version of the latest entry in CHANGELOG.md, which README.md installs', () => {
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };
     const [, latest] = /^## (\S+) - \d{4}-\d\d-\d\d$/m.exec(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8'))!;
     assert.equal(latest, version);

@@ -1,15 +1,15 @@
-/** README.md: its blocks, run in order in one shell, and its picture, which is what one of them prints. */
+/** README.md: its commands work when they are run in order in one shell, and its picture shows their output. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { thisProcess } from './owner.ts';
-import { blocks, picture, runBlocks, type Typed } from './readme.ts';
+import { blocks, picture, runBlocks, type CommandResult } from './readme.ts';
 import { linesOf, terminal } from './terminal.ts';
 
 describe('README.md', () => {
-  let results: readonly (readonly Typed[])[] = [];
-  const outputOf = (command: string) => results.flat().find((typed) => typed.command.startsWith(command))!.output;
+  let results: readonly (readonly CommandResult[])[] = [];
+  const outputOf = (command: string) => results.flat().find((result) => result.command.startsWith(command))!.output;
 
   before(async () => {
     results = await runBlocks(thisProcess);
@@ -41,7 +41,7 @@ describe('README.md', () => {
     assert.equal(outputOf('petstore --version'), `${version}\n`);
   });
 
-  test('the picture shows what its block prints; if not, `npm run picture` draws it again', () => {
+  test('the picture shows the output of its block; `npm run picture` redraws it', () => {
     const drawn = terminal(picture.title, results[picture.block]!);
     assert.deepEqual(linesOf(readFileSync(picture.path, 'utf8')), linesOf(drawn));
   });

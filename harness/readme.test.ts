@@ -1,4 +1,4 @@
-/** The figures in README.md are those of the documents that its links name. */
+/** Each figure in README.md is also in the document that its link names. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
@@ -7,7 +7,7 @@ import { readme } from './readme.ts';
 
 const numbersIn = (text: string): readonly string[] => text.match(/\d[\d.,]*\d|\d/g) ?? [];
 
-/** The section of a document whose heading has an anchor, up to the next heading. */
+/** The section that a link names, up to the next heading. */
 function sectionAt(link: string): string {
   const [path, anchor] = link.split('#');
   const document = readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8');

@@ -1,4 +1,4 @@
-/** The commands of README.md, as a reader pastes them into one shell, and what they print. */
+/** Runs the commands of README.md as if a reader pasted them into one shell, and returns what they print. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { Program } from './program.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 export const readme = readFileSync(join(root, 'README.md'), 'utf8');
-/** The commands of each `sh` block. One that continues on the next line ends with a backslash. */
+/** The commands of each `sh` block. A line that ends with a backslash continues on the next one. */
 export const blocks: readonly (readonly string[])[] = [...readme.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, text]) => {
   return text!.split(/(?<!\\)\n/);
 });
-/** The picture: its path, what it shows in words, and the index of the block whose run it is. */
+/** The picture: its path, its description, and the index of the block that it shows. */
 export const picture = {
   path: join(root, 'docs/terminal.svg'),
   title: /^!\[([^\]]+)\]\(docs\/terminal\.svg\)$/m.exec(readme)![1]!.replace('\n', ' '),
@@ -22,22 +22,22 @@ export const picture = {
 /** The port in README.md. */
 const port = '8080';
 
-/** A command, its exit code, and what it and programs in the background have printed before the next one. */
-export interface Typed {
+/** A command, its exit code, and what it and programs in the background printed before the next command. */
+export interface CommandResult {
   readonly command: string;
   readonly code: number;
   readonly output: string;
 }
 
 /**
- * Runs the first blocks in one shell, in a copy of this checkout that is not built, and returns what each one printed.
- * `npm install --global` installs into a temporary folder. The server uses a free port. The result shows the port of
- * README.md instead, and `~/pet-store` as the folder.
+ * Runs the first blocks in one shell, in an unbuilt copy of this checkout, and returns what each command printed.
+ * `npm install --global` installs into a temporary folder. The server uses a free port. In the results, the port is
+ * that of README.md, and the folder is `~/pet-store`.
  *
- * @param count how many blocks; by default all
+ * @param count the number of blocks; by default all
  * @throws NotStarted if the shell ends early
  */
-export async function runBlocks(owner: Owner, count = blocks.length): Promise<readonly (readonly Typed[])[]> {
+export async function runBlocks(owner: Owner, count = blocks.length): Promise<readonly (readonly CommandResult[])[]> {
   const free = String(await freePort());
   const [checkout, installed] = [temporaryFolder(owner), temporaryFolder(owner)].map((path) => realpathSync(path));
   copyCheckout(checkout!);
@@ -45,7 +45,7 @@ export async function runBlocks(owner: Owner, count = blocks.length): Promise<re
   const env = {
     HOME, NODE_EXTRA_CA_CERTS, PATH: `${PATH}:${installed}/bin`, npm_config_prefix: installed!,
     PORT: free,
-    // The log as it is on a terminal, without the lines of requests, which come up to 0.1 s late.
+    // The log has its format for terminals. The access log is off, because its lines come up to 0.1 s late.
     LOG_FORMAT: 'text', ACCESS_LOG: 'off',
   };
   // Job control (set -m) as in an interactive shell, so that `kill %1` ends npm and the server.
@@ -61,7 +61,7 @@ export async function runBlocks(owner: Owner, count = blocks.length): Promise<re
   };
   owner.after(end);
 
-  // Everything at once, like pasted text: a command that reads the standard input would take what follows it.
+  // All commands are written at once, like pasted text, so one that read the standard input would take the next ones.
   const commands = blocks.slice(0, count).flat();
   shell.child.stdin.write('set -m\n');
   const printMark = `printf '\\1%s%s\\1' "$?" "$(jobs -p | sed 's/^/ /')"`;
@@ -71,12 +71,12 @@ export async function runBlocks(owner: Owner, count = blocks.length): Promise<re
   await shell.printed(new RegExp(`(?:[^\\x01]*${mark.source}){${commands.length}}`));
   await end();
   const [output, codes] = [0, 1].map((column) => results().filter((_, i) => i % 3 === column));
-  const typed = commands.map((command, i) => {
+  const commandResults = commands.map((command, i) => {
     const text = output![i]!.replaceAll(`:${free}`, `:${port}`).replaceAll(checkout!, '~/pet-store');
     return { command, code: Number(codes![i]), output: text };
   });
   let from = 0;
-  return blocks.slice(0, count).map(({ length }) => typed.slice(from, (from += length)));
+  return blocks.slice(0, count).map(({ length }) => commandResults.slice(from, (from += length)));
 }
 
 /** Kills the processes of a group, unless they have ended. */
@@ -88,7 +88,7 @@ function killGroup(group: string): void {
   }
 }
 
-/** Copies the files of this checkout that git has, or would add. */
+/** Copies the files of this checkout that git tracks or would add. */
 function copyCheckout(to: string): void {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   for (const name of list.toString().split('\0')) {

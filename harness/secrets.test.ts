@@ -35,7 +35,7 @@ test('petstore has no option for a secret, and those of the kit and the bench ha
 test('no example passes a key as an argument: in the guides, on the reference page, and with --demo', async (t) => {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const guides = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
-  const files = ['README.md', ...guides, 'src/page/request.ts', 'src/serve/demo.ts'];
+  const files = ['README.md', ...guides, 'src/page/curl.ts', 'src/serve/demo.ts'];
   const texts = new Map(files.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
   const server = await startServer(t, temporaryFolder(t), ['--demo']);
   await server.stop();

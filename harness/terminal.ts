@@ -1,12 +1,12 @@
 /** A picture of a terminal, as SVG that needs no font and no script. */
-import type { Typed } from './readme.ts';
+import type { CommandResult } from './readme.ts';
 
 const columns = 100;
 const [fontSize, charWidth, rowHeight, margin] = [14, 8.43, 20, 16];
 
-/** Draws commands and what they printed. Each line is a `text` element, with a `tspan` for each of its rows. */
-export function terminal(title: string, typed: readonly Typed[]): string {
-  const lines = typed.flatMap(({ command, output }) => {
+/** Draws commands and their output. Each line is a `text` element, with a `tspan` for each of its rows. */
+export function terminal(title: string, results: readonly CommandResult[]): string {
+  const lines = results.flatMap(({ command, output }) => {
     const printed = output.trim().split('\n').filter((line) => line !== '');
     const entered = command.split('\n').map((line, i) => ({ prompt: i === 0 ? '$ ' : '> ', text: line }));
     return [...entered, ...printed.map((text) => ({ prompt: '', text }))];
@@ -37,7 +37,7 @@ ${drawn.join('\n')}
 `;
 }
 
-/** The lines of a picture, in the order of their text, and without what differs from run to run. */
+/** The lines of a picture, sorted, without what differs from run to run. */
 export function linesOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text.*<\/text>/g)].map(([line]) => {
     return line
@@ -48,7 +48,7 @@ export function linesOf(svg: string): readonly string[] {
   }).sort();
 }
 
-/** Breaks a line where a terminal does. */
+/** Breaks a line where a terminal would. */
 function rowsOf(line: string): readonly string[] {
   const rows = [''];
   let used = 0;

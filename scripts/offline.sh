@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command without a network: `offline.sh COMMAND…`. In a network namespace of its own, only the loopback address
-# works. OFFLINE=1 tells the tests, which check it. This needs Linux, and root or user namespaces.
+# Runs a command without a network: `offline.sh COMMAND…`. The command gets a network namespace of its own, in which
+# only the loopback address works. OFFLINE=1 makes the tests verify this. It needs Linux, and root or user namespaces.
 set -euo pipefail
 namespace=(unshare --net)
 "${namespace[@]}" true 2> /dev/null || namespace+=(--map-root-user)

@@ -1,6 +1,6 @@
 /**
- * `npm run picture`: draws docs/terminal.svg, the picture in README.md, from a run of the blocks of README.md up to the
- * one in the picture. harness/readme.slow.test.ts compares the picture with another run.
+ * `npm run picture`: runs the blocks of README.md up to the one in its picture, and draws docs/terminal.svg from their
+ * output. harness/readme.slow.test.ts compares the picture with another run.
  */
 import { writeFileSync } from 'node:fs';
 import { exitOnSignals, thisProcess } from '../harness/owner.ts';

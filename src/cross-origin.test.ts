@@ -1,4 +1,4 @@
-/** Pages of other origins (decisions.md), as a browser that asks for permission, and one that does not, see them. */
+/** "Pages from other origins" in decisions.md: what browsers receive, with and without a preflight request. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import nodeTest from 'node:test';
@@ -24,7 +24,7 @@ const corsOf = ({ headers }: HttpResponse): Record<string, string> =>
 const readable = { 'allow-origin': shopOrigin, 'expose-headers': exposedHeaders.join(', '), vary: 'Origin' };
 const hidden = { vary: 'Origin' };
 
-test('without origins, only the description has a header of CORS, and every page may read it', async (t) => {
+test('without allowed origins, only the description has a CORS header, and every page may read it', async (t) => {
   const shop = await openShop(t);
   for (const [method, path, key, status] of [
     ['GET', '/v1/pets', shop.secret, 200], ['GET', '/v1/pets', null, 401], ['OPTIONS', '/v1/pets', shop.secret, 204],
@@ -53,7 +53,7 @@ test('without origins, only the description has a header of CORS, and every page
   });
 });
 
-test('a preflight of an allowed origin needs no key, is the same for every path, and does not count', async (t) => {
+test('a preflight from an allowed origin needs no key and does not count; its path does not matter', async (t) => {
   const shop = await openShop(t, { origins });
   const expected = {
     ...readable,
@@ -76,7 +76,7 @@ test('a preflight of an allowed origin needs no key, is the same for every path,
   assert.deepEqual(shop.accesses.filter(({ method, key }) => method === 'OPTIONS' && key !== null), []);
 });
 
-test('an OPTIONS that is no preflight of an allowed origin needs a key, and counts', async (t) => {
+test('any other OPTIONS request needs a key, and counts', async (t) => {
   const shop = await openShop(t, { origins });
   let left = freePerMinute;
   for (const headers of [
@@ -92,7 +92,7 @@ test('an OPTIONS that is no preflight of an allowed origin needs a key, and coun
   assert.equal((await ask(shop, '/v1/nowhere', { origin: shopOrigin }, shop.secret)).status, 404);
 });
 
-test('only an origin that is equal to an allowed one may read', async (t) => {
+test('an origin may read only if it equals an allowed one', async (t) => {
   const shop = await openShop(t, { origins });
   for (const origin of [
     'null', '*', 'https://shop.example:444', 'https://shop.example:443', 'http://shop.example', 'https://shop.example/',
@@ -116,7 +116,7 @@ test('only an origin that is equal to an allowed one may read', async (t) => {
   assert.deepEqual(corsOf(await (await shop.connect().send(padded)).response()), readable);
 });
 
-test('each of several origins may read, and sees only its own', async (t) => {
+test('each of several origins may read, and receives only its own name', async (t) => {
   const several = [shopOrigin, 'http://localhost:5173', shopOrigin];
   const shop = await openShop(t, { origins: several });
   for (const origin of several) {
@@ -129,7 +129,7 @@ test('each of several origins may read, and sees only its own', async (t) => {
   assert.deepEqual([response.status, corsOf(response)], [431, hidden]);
 });
 
-test('the page may read every response, errors included', async (t) => {
+test('a page may read every response, including errors', async (t) => {
   const shop = await openShop(t, { origins, listener: { headTimeoutMs: 300, requestTimeoutMs: 400, maxServed: 2 } });
   const { secret, pets } = shop;
   await pets.create({ name: 'a', categoryId: 1n, status: 'sold' });
@@ -188,7 +188,7 @@ test('the page may read every response, errors included', async (t) => {
   await exchange(503, get('/v1/pets', origin, key));
 });
 
-test('a page may use the key while the server reads the animals, and is told to wait', async (t) => {
+test('while the server loads the animals, a page may read the response that tells it to wait', async (t) => {
   const shop = await openShop(t, { origins, starting: true });
   assert.equal((await ask(shop, '/v1/pets', preflight(shopOrigin))).status, 204);
   const response = await send(shop.address, 'GET', '/v1/pets', { key: shop.secret, headers: { origin: shopOrigin } });

@@ -106,7 +106,7 @@ export class Service implements Handler {
     return mapSoon(reply, (made) => this.#crossOrigin.addTo(made, request));
   }
 
-  /** Permits any request, so that its page can read the response. Without a key, the path must not matter. */
+  /** Permits any request, so that the page can read its response. Without a key, the path must not matter. */
   #permit(request: Request, now: number): Reply {
     const limits = this.#addressLimits(request, now, false);
     return withLimits(permission, { ...notAdmitted, limits, operation: optionsName });

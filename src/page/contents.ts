@@ -1,14 +1,17 @@
-/** The table of contents: links to every section, the mark of the current one, and the search. */
+/** The table of contents, which links to every section and marks the current one, and the search. */
 import { byId, element, link, type Child } from './dom.ts';
 
 const main = byId('main', HTMLElement);
 const contents = byId('contents', HTMLDetailsElement);
 const parts = byId('parts', HTMLElement);
 
-/** The width from which the contents are beside the text and always open; page.css has the same. */
+/** From this width on, the contents are beside the text and always open. page.css uses the same width. */
 const wide = matchMedia('(min-width: 68.75rem)');
 
-/** Adds a part of the page, and its title and its sections to the contents. Labels: what their links show. */
+/**
+ * Adds a part to the page, and links to it and to its sections to the contents. `before` precedes the sections;
+ * `labels` are the texts of their links, by default their titles.
+ */
 export function addPart(
   title: string, sections: readonly HTMLElement[], before: readonly Child[] = [], labels: readonly Child[][] = [],
   heading: HTMLElement = element('h2', {}, title),
@@ -26,17 +29,17 @@ function titleOf(target: Element): string {
   return target.querySelector('h1, h2, h3, code')?.firstChild?.textContent ?? '';
 }
 
-/** Marks the links to what is shown, and searches. Is called when all parts have been added. */
+/** Starts to mark the current link, and starts the search. Call it after all parts have been added. */
 export function initContents(): void {
   const links = [...parts.querySelectorAll('a')];
   const mark = (): void => {
     const line = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) + 8;
-    const isEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
-    const seen = links.filter(({ hash }) => {
-      return isEnd || document.getElementById(hash.slice(1))!.getBoundingClientRect().top <= line;
+    const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+    const above = links.filter(({ hash }) => {
+      return isAtEnd || document.getElementById(hash.slice(1))!.getBoundingClientRect().top <= line;
     });
-    // At the end of the page, the last sections are too short to reach the line.
-    const current = (isEnd && links.find(({ hash }) => hash === location.hash)) || seen.at(-1) || links[0]!;
+    // The last sections are too short to reach the line, even at the end of the page.
+    const current = (isAtEnd && links.find(({ hash }) => hash === location.hash)) || above.at(-1) || links[0]!;
     if (current.ariaCurrent !== null) return;
     for (const one of links) one.ariaCurrent = one === current ? 'location' : null;
     const box = contents.querySelector('.contents')!;
@@ -47,11 +50,11 @@ export function initContents(): void {
   addEventListener('hashchange', mark);
   mark();
 
-  const adapt = (): void => void (contents.open = wide.matches);
-  wide.addEventListener('change', adapt);
-  adapt();
+  const openIfWide = (): void => void (contents.open = wide.matches);
+  wide.addEventListener('change', openIfWide);
+  openIfWide();
   contents.addEventListener('click', ({ target }) => {
-    if (target instanceof HTMLAnchorElement) adapt();
+    if (target instanceof HTMLAnchorElement) openIfWide();
   });
   initSearch();
 }

@@ -26,8 +26,8 @@ export const code = (text: string): HTMLElement => element('code', {}, text);
 export const link = (id: string, ...content: readonly Child[]): HTMLElement =>
   element('a', { href: `#${id}` }, ...content);
 
-/** Returns the method of an operation as a chip. */
-export const chip = (method: string): HTMLElement =>
+/** Returns a label with the method of an operation. */
+export const methodLabel = (method: string): HTMLElement =>
   element('b', { class: `method ${method.toLowerCase()}` }, method);
 
 /** Returns a control with its label. */
@@ -64,7 +64,7 @@ export function tableBox(
     element('table', {}, element('thead', {}, columns), element('tbody', {}, ...body)));
 }
 
-/** Returns a button that copies a text, or selects it where the browser does not allow copying. */
+/** Returns a button that copies the text of an element, or selects it if the browser does not allow copying. */
 export function copyButton(box: HTMLElement): HTMLButtonElement {
   const button = element('button', { type: 'button', class: 'copy' }, 'Copy');
   button.addEventListener('click', () => {

@@ -19,12 +19,12 @@ export function overview(api: Description): Child[] {
       element('p', { class: 'address' }, base, ' ', copyButton(base)),
       element('h2', {}, 'Get a key'),
       element('p', {}, `${info.contact.name} creates API keys: `, code('petstore keys create --name NAME --plan free'),
-        '. The first start with ', code('--demo'), ' prints one.')),
+        '. With ', code('--demo'), ', the server prints one when it starts for the first time.')),
     element('div', {}, element('div', { class: 'card' },
       element('div', { class: 'bar' }, element('b', {}, 'First call'), copyButton(curl)),
       element('pre', scrollable('First call'), curl)),
-      element('p', { class: 'type' }, 'Paste these lines into a shell, and then your key. They send the request ',
+      element('p', { class: 'type' }, 'Paste these lines into a shell, then paste your key. They send the request ',
         link(first.operation.operationId, first.operation.summary),
-        '. Or enter the key at the top of this page, and press Send.'),
+        '. To send it from this page, enter the key at the top, follow this link, and press Send.'),
       ...(plans === undefined ? [] : [element('h2', {}, 'Plans'), tableOf(plans, 'Plans')])))];
 }

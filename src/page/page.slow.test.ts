@@ -57,7 +57,7 @@ test('shows every text, constraint, example and error code of the description, d
   assert.deepEqual([...missing], []);
   const integers = new Set(text.replace(/"(\\.|[^"\\])*"/g, '').match(/-?\d{3,}/g));
   assert.ok(integers.has('9223372036854775807') && integers.has('-9223372036854775808'));
-  integers.delete('2147483647'); // the bounds of a format are not repeated
+  integers.delete('2147483647'); // the bounds that a format implies are not shown
   for (const digits of integers) assert.ok(shown.includes(digits), digits);
   assert.doesNotMatch(await valueOf(page, 'document.querySelector("#listPets dl").innerText'), /imum -?922/);
   assert.doesNotMatch(shown, /9223372036854776|[^-]9223372036854775808/);
@@ -314,7 +314,7 @@ test('fits into 360 px with everything open; only code and tables scroll', optio
   assert.deepEqual([width, tooWide], [360, []]);
 });
 
-test('begins with the base address, a key, a first call that works, and the plans', options, async (t) => {
+test('begins with the base address, how to get a key, a first call that works, and the plans', options, async (t) => {
   const { page, address, folder } = await open(t);
   const parts = await page.evaluate(`[...document.querySelectorAll('main > section')].map(({ id }) => id)`);
   assert.deepEqual(parts, ['overview', 'guide', 'authentication', 'pets', 'store', 'shared-errors', 'response-headers',
@@ -336,7 +336,7 @@ test('begins with the base address, a key, a first call that works, and the plan
   assert.match(stdout, /^API key: HTTP\/1\.1 200 OK[^]*Mittens[^]*200$/);
 });
 
-test('shows request, response and button beside the text from 1100 px, without a click', options, async (t) => {
+test('from 1100 px on, the request, the response and the button are visible beside the text', options, async (t) => {
   const { page } = await open(t);
   for (const [width, height] of [[1100, 800], [1280, 720], [1600, 800]] as const) {
     await resize(page, width, height);
@@ -389,7 +389,7 @@ test('searches everything, and marks the current section', options, async (t) =>
   assert.deepEqual(problems, []);
 });
 
-test('the theme can be switched, and the choice outlives the page', options, async (t) => {
+test('the theme can be switched, and the choice remains after a reload', options, async (t) => {
   const { page, address } = await open(t);
   const background = () => valueOf(page, 'getComputedStyle(document.body).backgroundColor');
   await prefer(page, 'dark');
@@ -407,7 +407,7 @@ test('the theme can be switched, and the choice outlives the page', options, asy
   assert.deepEqual(await page.evaluate('Object.entries(localStorage)'), [['theme', 'dark']]);
 });
 
-test('without a key, it sends nothing, and the focus moves to the field, also on a phone', options, async (t) => {
+test('without a key, it sends nothing, and moves the focus to the field, even on a phone', options, async (t) => {
   const { page, folder, address, requested } = await open(t);
   for (const width of [390, 1280]) {
     await resize(page, width, 844);
@@ -428,7 +428,7 @@ test('without a key, it sends nothing, and the focus moves to the field, also on
   }
   await page.press('x');
   assert.equal(await page.evaluate('document.getElementById("key").ariaInvalid'), null);
-  assert.match(await formText(page, 'createPet'), /^Add the animal\s+The animal is real and stays\.$/m);
+  assert.match(await formText(page, 'createPet'), /^Add the animal\s+This changes real data permanently\.$/m);
   await sendFrom(page, 'createPet', await makeKey(t, folder));
   assert.equal(requested.at(-1), `${address}/v1/pets`);
 });
@@ -461,7 +461,7 @@ test('shows lists as tables, digit by digit, and follows Link to the last page',
   assert.equal(await page.evaluate('document.activeElement.matches("#listPets [type=submit]")'), true);
 });
 
-test('without JavaScript, it is one sentence', options, async (t) => {
+test('without JavaScript, it shows one sentence', options, async (t) => {
   const { address } = await open(t);
   const { page } = await openBrowser(t);
   await page.send('Emulation.setScriptExecutionDisabled', { value: true });

@@ -1,7 +1,7 @@
 /** The reference page: fetches the description of the interface and renders it. */
 import { addPart, initContents } from './contents.ts';
 import { Description, type OpenApi } from './description.ts';
-import { byId, chip, element, inline } from './dom.ts';
+import { byId, element, inline, methodLabel } from './dom.ts';
 import { readJson } from './json.ts';
 import { overview } from './overview.ts';
 import { checkProxy, receive, statusOf } from './receive.ts';
@@ -29,7 +29,7 @@ function render(api: Description): void {
         operationText(api, entry), element('div', { class: 'aside' },
           requestForm(api, entry), exampleBox(api, operationId, summary, responsesOf(api, entry))));
     }), [element('p', {}, ...inline(description))],
-    entries.map(({ method, operation: { summary } }) => [chip(method), summary]));
+    entries.map(({ method, operation: { summary } }) => [methodLabel(method), summary]));
   }
   addPart('Shared errors', [], sharedErrors(api));
   addPart('Response headers', [], headersOf(api));

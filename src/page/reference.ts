@@ -1,6 +1,6 @@
 /** Renders the description: the guide, operations, ways to authenticate, headers and schemas. */
 import { nameOf, type Description, type Entry, type Schema } from './description.ts';
-import { chip, code, element, inline, link, tableBox, type Child } from './dom.ts';
+import { code, element, inline, link, methodLabel, tableBox, type Child } from './dom.ts';
 import { commonHeaders, responseList, responsesOf, sharedResponses } from './responses.ts';
 import { constraintsOf, fieldOf, propertiesOf, typeOf } from './schema.ts';
 
@@ -20,7 +20,7 @@ export function operationText(api: Description, entry: Entry): HTMLElement {
   const shared = [...new Set(sharedResponses(api).map(({ status }) => status))].join(', ');
   return element('div', {},
     element('h3', { id: `${operationId}-title` }, summary),
-    element('p', { class: 'address' }, chip(method), ' ', code(path)),
+    element('p', { class: 'address' }, methodLabel(method), ' ', code(path)),
     element('p', { class: 'type' }, `${operationId} · authentication: `, ...schemes),
     ...(deprecated ? [element('p', { class: 'notice' }, element('b', {}, 'Deprecated'), removal)] : []),
     element('p', {}, ...inline(description)),
@@ -43,7 +43,7 @@ export function guideOf(markdown: string): HTMLElement[] {
   })];
 }
 
-/** Returns a Markdown table. A row whose first cell is code is the target of links to that error code. */
+/** Renders a Markdown table. If the first cell of a row is an error code, links to that code lead to the row. */
 export function tableOf(block: string, title: string): HTMLElement {
   const [head = [], , ...rows] = block.split('\n').map((line) =>
     line.split('|').slice(1, -1).map((cell) => cell.trim()));
@@ -67,8 +67,8 @@ export function headersOf(api: Description): Child[] {
   const names = new Map(uses.map(([name, header]) => ['$ref' in header ? nameOf(header.$ref) : name, name]));
   const common = commonHeaders(api).flatMap((name, i) => [i === 0 ? ' ' : ', ', code(name)]);
   return [
-    element('p', {}, 'Every response has', ...common, '. The others are in the responses that list them: always if '
-      + 'they are required.'),
+    element('p', {}, 'Every response has', ...common, '. The other headers are only in the responses that list them. '
+      + 'There, a required header is always present.'),
     element('dl', { class: 'grid' }, ...Object.entries(api.root.components.headers).map(([id, header]) =>
       fieldOf(api, names.get(id) ?? id, header, `header-${id}`))),
   ];

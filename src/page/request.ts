@@ -4,7 +4,7 @@ import type { Description, Entry, Field, Schema } from './description.ts';
 import { byId, copyButton, element, labelled, scrollable } from './dom.ts';
 import { indentJson, writeJson } from './json.ts';
 import { receive } from './receive.ts';
-import { nextOf, resultOf } from './result.ts';
+import { nextQueryOf, resultOf } from './result.ts';
 
 /** Returns a control for a parameter. It is empty if the parameter is not to be sent. */
 function controlOf(api: Description, field: Field, id: string): HTMLInputElement | HTMLSelectElement {
@@ -48,10 +48,10 @@ export function requestForm(api: Description, { operation, method, path }: Entry
   const result = element('div');
   const [, verb, noun] = /^(\w+) an? (.+)$/.exec(summary) ?? [];
   const label = method === 'GET' ? 'Send' : verb === undefined ? summary : `${verb} the ${noun}`;
-  const note = method === 'GET' ? '' : `The ${noun ?? 'change'} is real and stays.`;
+  const note = method === 'GET' ? '' : 'This changes real data permanently.';
   const button = element('button', { type: 'submit' }, label);
-  const next = element('button', { type: 'button', class: 'next', hidden: '' }, 'Next page');
-  let following: URLSearchParams | null = null;
+  const nextButton = element('button', { type: 'button', class: 'next', hidden: '' }, 'Next page');
+  let nextQuery: URLSearchParams | null = null;
 
   const send = async (): Promise<void> => {
     // A second response could arrive before the first. The attribute `disabled` would take the focus away.
@@ -70,10 +70,10 @@ export function requestForm(api: Description, { operation, method, path }: Entry
     }
     const authorization = secret === '' ? {} : { Authorization: `Bearer ${secret}` };
     const content = type === undefined ? {} : { headers: { 'Content-Type': type }, body: body.value };
-    for (const one of [button, next]) one.setAttribute('aria-disabled', 'true');
+    for (const one of [button, nextButton]) one.setAttribute('aria-disabled', 'true');
     status.textContent = 'Sending …';
     const startedAt = performance.now();
-    following = null;
+    nextQuery = null;
     try {
       const { response, text } = await receive(target(),
         { method, ...content, headers: { ...content.headers, ...authorization } });
@@ -81,15 +81,15 @@ export function requestForm(api: Description, { operation, method, path }: Entry
       const number = element('b', { class: `s${Math.floor(response.status / 100)}` }, String(response.status));
       status.replaceChildren(number, ` ${response.statusText} · ${ms} ms`);
       result.replaceChildren(...resultOf(response.headers, text));
-      following = nextOf(response.headers);
+      nextQuery = nextQueryOf(response.headers);
     } catch (error) {
       const more = method === 'GET' ? '' : ' The request may have taken effect.';
       status.textContent = `The request failed: ${(error as Error).message}.${more}`;
     } finally {
-      for (const one of [button, next]) one.removeAttribute('aria-disabled');
-      const hadFocus = document.activeElement === next;
-      next.hidden = following === null;
-      if (hadFocus && next.hidden) button.focus();
+      for (const one of [button, nextButton]) one.removeAttribute('aria-disabled');
+      const hadFocus = document.activeElement === nextButton;
+      nextButton.hidden = nextQuery === null;
+      if (hadFocus && nextButton.hidden) button.focus();
     }
   };
 
@@ -100,7 +100,7 @@ export function requestForm(api: Description, { operation, method, path }: Entry
       ...inputs.map(({ name, required, control }) => labelled(required ? name : `${name} (optional)`, control)),
       ...(examples.length > 1 ? [labelled('Example', choice, 'wide')] : []),
       ...(type === undefined ? [] : [labelled(`Body, ${type}`, body, 'wide')])),
-    element('div', { class: 'send' }, button, next, ...(note === '' ? [] : [element('p', {}, note)]), status),
+    element('div', { class: 'send' }, button, nextButton, ...(note === '' ? [] : [element('p', {}, note)]), status),
     result);
   choice.addEventListener('input', () => (body.value = texts[Number(choice.value)] ?? ''));
   form.addEventListener('input', showCurl);
@@ -108,9 +108,9 @@ export function requestForm(api: Description, { operation, method, path }: Entry
     event.preventDefault();
     void send();
   });
-  next.addEventListener('click', () => {
-    if (following === null) return;
-    for (const { name, control } of inputs) control.value = following.get(name) ?? '';
+  nextButton.addEventListener('click', () => {
+    if (nextQuery === null) return;
+    for (const { name, control } of inputs) control.value = nextQuery.get(name) ?? '';
     showCurl();
     void send();
   });

@@ -4,16 +4,16 @@ import { code, codeBox, element, inline, labelled, link, type Child } from './do
 import { writeJson } from './json.ts';
 import { typeOf } from './schema.ts';
 
-/** A response with its status. `operations`: those that it is of, if it is not of all and not listed with its own. */
+/** A response with its status. `operations` are named if a shared error does not apply to all operations. */
 export interface Listed extends Described {
   readonly status: string;
   readonly operations?: readonly string[];
 }
 
-/** The errors that a client must handle. They are with each operation, also if all operations have them. */
-const everyday = ['400', '401', '429'];
+/** The errors that every client must handle. They are shown with each operation, even if all operations have them. */
+const essential = ['400', '401', '429'];
 
-const isShared = (api: Description, status: string): boolean => status >= '400' && !everyday.includes(status)
+const isShared = (api: Description, status: string): boolean => status >= '400' && !essential.includes(status)
   && api.entries.every(({ operation: { responses } }) => status in responses);
 
 /** Returns the responses of an operation, except the errors that all operations share. */
@@ -22,7 +22,7 @@ export function responsesOf(api: Description, { operation: { responses } }: Entr
     .map(([status, one]) => ({ status, ...api.resolve(one) }));
 }
 
-/** Returns the errors that all operations share; those whose descriptions differ are separate. */
+/** Returns the errors that all operations share: one for each status and description. */
 export function sharedResponses(api: Description): Listed[] {
   const statuses = Object.keys(api.entries[0]?.operation.responses ?? {}).filter((status) => isShared(api, status));
   return statuses.flatMap((status) => {
@@ -45,7 +45,7 @@ export function commonHeaders(api: Description): string[] {
   return Object.keys(all[0] ?? {}).filter((name) => all.every((headers) => name in headers));
 }
 
-/** Returns a list of responses, with their error codes and the headers that not every response has. */
+/** Returns a list of responses, with their error codes, and their headers except those that every response has. */
 export function responseList(api: Description, responses: readonly Listed[]): HTMLElement {
   const common = commonHeaders(api);
   return element('dl', { class: 'responses' }, ...responses.map((one) => {
@@ -87,7 +87,7 @@ export function exampleBox(
     element('div', { class: 'bar' }, labelled('Response example', choice)), shown);
 }
 
-/** Returns the text about the errors that all operations share. */
+/** Returns the content of the section about the errors that all operations share. */
 export function sharedErrors(api: Description): Child[] {
   const responses = sharedResponses(api);
   return [

@@ -4,10 +4,10 @@ import { readJson, writeJson, type Json } from './json.ts';
 
 const isLimit = (name: string): boolean => name.startsWith('x-ratelimit-') || name === 'retry-after';
 
-/** Returns the limits, the body and the headers of a response. The body has the digits that were received. */
+/** Returns the limits, the body and the headers of a response. Numbers in the body keep all their digits. */
 export function resultOf(headers: Headers, text: string): Child[] {
   const sorted = [...headers].sort(([one], [other]) => Number(isLimit(other)) - Number(isLimit(one)));
-  const rows = recordsOf(text);
+  const rows = entriesOf(text);
   return [
     ...limitsOf(headers),
     ...(rows.length === 0 ? [] : [folded(`Table, ${rows.length} rows`, true, tableOf(rows))]),
@@ -21,8 +21,8 @@ export function resultOf(headers: Headers, text: string): Child[] {
   ];
 }
 
-/** Returns the parameters of the next page, if a list has one. */
-export function nextOf(headers: Headers): URLSearchParams | null {
+/** Returns the query of the next page of a list; null if there is none. */
+export function nextQueryOf(headers: Headers): URLSearchParams | null {
   const target = /<([^>]*)>; *rel="?next"?/.exec(headers.get('Link') ?? '')?.[1];
   return target === undefined ? null : new URL(target, location.href).searchParams;
 }
@@ -34,7 +34,7 @@ function folded(title: string, isOpen: boolean, content: HTMLElement): HTMLEleme
 type Entry = { readonly [name: string]: Json };
 
 /** Returns the entries of a list of objects; none if the text is something else. */
-function recordsOf(text: string): readonly Entry[] {
+function entriesOf(text: string): readonly Entry[] {
   try {
     const value = readJson(text);
     const isList = value instanceof Array && value.every((one) => one instanceof Object && !(one instanceof Array));

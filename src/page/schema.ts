@@ -6,7 +6,7 @@ import { writeJson, type Json } from './json.ts';
 /** The keywords of a schema that are shown elsewhere than in its list of constraints. */
 const structure = ['$ref', 'type', 'format', 'description', 'properties', 'required', 'items'];
 
-/** The bounds that a format implies, which are not repeated. */
+/** The bounds that a format implies. They are not shown. */
 const bounds: Readonly<Record<string, object>> = {
   int32: { minimum: -(2n ** 31n), maximum: 2n ** 31n - 1n },
   int64: { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n },
@@ -20,7 +20,7 @@ export function typeOf(schema: Schema): HTMLElement {
   return element('span', { class: 'type' }, ...name);
 }
 
-/** Lists every keyword that restricts the value further than its type, and the example. */
+/** Lists every keyword that restricts the value more than its type does, and the example. */
 export function constraintsOf(schema: Schema, example?: Json): Child[] {
   const implied = Object.entries(bounds[schema.format ?? ''] ?? {});
   const keywords = Object.entries({ ...schema, ...(example !== undefined && { example }) }).filter(([keyword, value]) =>

@@ -1,9 +1,9 @@
-/** The switch between light and dark. Without a choice, the page has the theme of the browser. */
+/** The button that switches between the light and the dark theme. Until it is used, the browser decides. */
 import { byId } from './dom.ts';
 
 const { dataset } = document.documentElement;
 
-/** Returns the storage of the origin, or null if the browser does not allow it. */
+/** Returns the storage of the origin, or null if the browser does not allow access to it. */
 function storage(): Storage | null {
   try {
     return localStorage;
@@ -12,7 +12,7 @@ function storage(): Storage | null {
   }
 }
 
-/** Applies the theme that was chosen before, and lets the button change it. */
+/** Applies the theme that was chosen in an earlier visit, and lets the button change it. */
 export function initTheme(): void {
   const chosen = storage()?.getItem('theme');
   if (chosen === 'light' || chosen === 'dark') dataset['theme'] = chosen;

@@ -110,7 +110,7 @@ export function readConfig(args: readonly string[], environment: NodeJS.ProcessE
     /** null: text on a terminal, otherwise JSON. */
     logFormat: logFormatOf(...setting('log-format', 'LOG_FORMAT', '')),
     accessLog: flags['access-log'] ?? isOn('ACCESS_LOG', accessLog),
-    /** The origins whose pages may use the API, as browsers send them. */
+    /** The origins whose pages may use the API, written as browsers send them. */
     origins: originsOf(flags['cors-origin'], inVariable('CORS_ORIGIN', '')),
     /** Whether the server has the reference page. */
     docs: !flags['no-docs'] && isOn('DOCS', docs),
@@ -176,15 +176,16 @@ function hostOf(name: string, value: string): string {
   throw invalidValue(name, value, 'an IP address or a host name');
 }
 
-/** The flags, or otherwise the variable, whose origins are separated by commas. */
+/** The origins of the flags. Without flags, those of the variable, separated by commas. */
 function originsOf(flags: readonly string[] | undefined, inVariable: string): readonly string[] {
   if (flags !== undefined) return flags.map((value) => originOf('--cors-origin', value));
   return inVariable === '' ? [] : inVariable.split(',').map((value) => originOf('CORS_ORIGIN', value));
 }
 
-/** The value is compared with what browsers send, so it must be written as they do. A host could contain a `*`. */
+/** An origin. It is compared with what browsers send, so it must be written in the same way. */
 function originOf(name: string, value: string): string {
   const parsed = URL.canParse(value) ? new URL(value).origin : '';
+  // URL permits `*` in a host.
   const meant = /^https?:\/\/[a-z0-9._:[\]-]+$/.test(parsed) ? parsed : 'https://shop.example';
   if (value === meant) return value;
   const rule = 'one origin as browsers send it: http or https, a host in lower case, and a port unless it is the';

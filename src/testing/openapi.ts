@@ -15,7 +15,7 @@ export interface OperationResponse extends HttpResponse {
   readonly path: string;
 }
 
-/** Headers of the message, or for browsers, not of the operation: the document does not name them. */
+/** Headers that belong to the message or are for browsers. The document does not name them. */
 const transportHeaders = [
   'access-control-allow-origin', 'access-control-expose-headers', 'connection', 'content-length', 'content-type',
   'date', 'keep-alive', 'transfer-encoding', 'vary',
