@@ -5,7 +5,7 @@ import { assertFits, openReport, withBrowser } from '../../conformance/testing/b
 import { limitsHtml } from './html.ts';
 import { reportOf } from './testing/runs.ts';
 
-test('nothing is wider than the screen, and plots have the width of their column', withBrowser, async (t) => {
+test('nothing is wider than the screen, and plots fill their column', withBrowser, async (t) => {
   const { page, problems } = await openReport(t, limitsHtml(await reportOf(t, { fault: 'limits-one-more' })));
   await assertFits(page);
   const widths = `[...new Set([...document.querySelectorAll('#strangers .plotted:last-of-type svg')]

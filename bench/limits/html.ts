@@ -1,6 +1,6 @@
 /**
- * limits.html, for readers who did not run the bench: first the verdict, then each scenario with its latencies, its
- * figures and its timeline.
+ * limits.html, for readers who did not run the bench: first the verdict, then each scenario with its latencies, figures
+ * and timeline.
  */
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { pageHtml, signOf, summaryHtml } from '../../conformance/report/page.ts';
@@ -22,9 +22,10 @@ export function limitsHtml(report: LimitsReport): string {
     header: summary(report),
     main: html`<section aria-labelledby="scenarios">
 <h2 id="scenarios">Scenarios</h2>
-<p class="lead">Latencies are drawn from p50 (a dot) over p90 (a stroke) to p99 (a circle), on one logarithmic scale for
-all scenarios. Bars have one scale, too: <span class="passed">admitted</span>, <span class="failed">refused</span>,
-<span class="inconclusive">another status</span>, <span class="skipped">without a key</span>.</p>
+<p class="lead">Each latency line runs from p50 (dot) through p90 (stroke) to p99 (circle), on one logarithmic scale for
+all scenarios. All bars share one scale, too. Their colours: <span class="passed">admitted</span>,
+<span class="failed">refused</span>, <span class="inconclusive">another status</span>,
+<span class="skipped">without a key</span>.</p>
 ${report.scenarios.map((result) => scenarioArticle(result, report, scales))}
 </section>`,
     footer: html`<p>Written by ${name} ${version} on Node ${node}. limits.json has the same for programs.
@@ -101,7 +102,7 @@ function latencyTable(result: ScenarioResult, scale: Scale): Markup | undefined 
   return rows.length === 0 ? undefined : plottedTable('Latencies', 'repeat(5,3.5rem)', columns, scale, rows);
 }
 
-/** The figures that the table of latencies does not have. */
+/** The figures that are not in the table of latencies. */
 function figureTable({ figures }: ScenarioResult): Markup | undefined {
   const drawn = /(_(alone|beside)_ms|^(alone|beside)_latencies)$/;
   const others = Object.entries(figures).filter(([name]) => !drawn.test(name));

@@ -1,19 +1,19 @@
 /**
- * Plots as inline SVG. Horizontal positions are shares of the width, and vertical ones and text have the units of the
- * page, so a plot fits any screen without distortion. What a plot shows is also in the text of its row.
+ * Plots as inline SVG. Horizontal positions are percentages of the width; vertical positions and text use the units of
+ * the page. So a plot fits any screen without distortion. The text of each row has the same figures as its plot.
  */
 import { html, type Markup } from '../../conformance/report/markup.ts';
 import { grouped } from '../../conformance/report/words.ts';
 import type { Latency } from './responses.ts';
 
-/** What all plots of one kind in a report share, so that they can be compared. */
+/** The scale that all plots of one kind in a report share, so that they can be compared. */
 export interface Scale {
   readonly ticks: readonly number[];
   /** The position of a value in percent of the width. */
   readonly at: (value: number) => number;
 }
 
-/** The numbers 1, 2 and 5 of each power of ten, in order: the first at most `min`, the last at least `max`. */
+/** 1, 2 and 5 times powers of ten, in order: the first number is at most `min`, the last at least `max`. */
 function roundNumbers(min: number, max: number): readonly number[] {
   const first = Math.floor(Math.log10(min));
   const last = Math.ceil(Math.log10(max));
@@ -23,7 +23,7 @@ function roundNumbers(min: number, max: number): readonly number[] {
   return all.slice(from, all.findIndex((number, i) => number >= max && i > from) + 1);
 }
 
-/** A scale from 0 to the greatest of these numbers, with at most five steps. */
+/** A linear scale from 0 to the greatest of these numbers, with a few round ticks. */
 export function linearScale(values: readonly number[]): Scale {
   const max = Math.max(1, ...values);
   const step = max <= 5 ? 1 : roundNumbers(1, max / 5).at(-1)!;
@@ -31,7 +31,7 @@ export function linearScale(values: readonly number[]): Scale {
   return { ticks, at: (value) => rounded((100 * value) / max) };
 }
 
-/** A logarithmic scale for these numbers, with a tick for each power of ten if they differ much. */
+/** A logarithmic scale for these numbers. If they differ a lot, only powers of ten have ticks. */
 export function logScale(values: readonly number[]): Scale {
   const measured = values.filter((value) => value > 0);
   const numbers = roundNumbers(Math.min(1, ...measured), Math.max(1, ...measured));
@@ -46,7 +46,7 @@ function rounded(percent: number): number {
   return Math.round(percent * 100) / 100;
 }
 
-/** The numbers of a scale, above its plots. */
+/** The labels of a scale, above its plots. */
 function axis(scale: Scale): Markup {
   const labels = scale.ticks.map((tick) => {
     const x = scale.at(tick);
@@ -56,7 +56,7 @@ function axis(scale: Scale): Markup {
   return html`<svg class="plot axis" aria-hidden="true">${labels}</svg>`;
 }
 
-/** A bar with a part for each number, in the colour of a class. A part that is not 0 is visible. */
+/** A bar with a part for each number, in the colour of a class. Parts that are not 0 are wide enough to see. */
 export function bar(scale: Scale, parts: readonly (readonly [colour: string, value: number])[]): Markup {
   let sum = 0;
   const rects = parts.filter(([, value]) => value > 0).map(([colour, value]) => {
@@ -68,7 +68,7 @@ export function bar(scale: Scale, parts: readonly (readonly [colour: string, val
   return plot(scale, rects);
 }
 
-/** A line from p50, a dot, over p90, a stroke, to p99, a circle. */
+/** A line from p50 (a dot) through p90 (a stroke) to p99 (a circle). */
 export function range(scale: Scale, colour: string, { p50, p90, p99 }: Latency): Markup {
   const [from, middle, to] = [scale.at(p50), scale.at(p90), scale.at(p99)];
   return plot(scale, html`<g class="${colour}"><line x1="${from}%" x2="${to}%" y1="50%" y2="50%"/>
@@ -84,7 +84,10 @@ function plot({ ticks, at }: Scale, marks: Markup | readonly Markup[]): Markup {
 /** A row of a table: its cells and its plot, or a remark. */
 export type Row = { readonly cells: readonly (string | Markup)[]; readonly plot: Markup } | { readonly remark: string };
 
-/** A table whose rows have plots. The first cell of each row is its head. `widths`: of the others, if there is room. */
+/**
+ * A table whose rows have plots. The first cell of each row is its header. `widths` are the widths of the other cells
+ * on wide screens.
+ */
 export function plottedTable(
   name: string, widths: string, columns: readonly string[], scale: Scale, rows: readonly Row[],
 ): Markup {
@@ -102,7 +105,7 @@ ${others.map((cell) => html`<td role="cell">${cell}</td>`)}<td role="cell" class
 </table>`;
 }
 
-/** The style of the tables of a scenario. A plot is below the cells on narrow screens, and after the first on others. */
+/** The style of the tables of a scenario. Plots are below the cells on narrow screens, after the first on wide ones. */
 export const plotStyle = `
 .plot{display:block;width:100%;height:1.25rem;overflow:visible;fill:currentColor;stroke:currentColor;stroke-width:0}
 .plot line,.plot circle{stroke-width:2}.plot .grid{stroke:var(--line);stroke-width:1}

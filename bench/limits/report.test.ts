@@ -74,7 +74,7 @@ test('the timeline of each scenario: its seconds, waits, ends of windows and ban
   assert.match(timelineIn(report.scenarios.at(-2)!.name, harmful())!, /: a ban of 5 min 0 s/);
 });
 
-test('the text and the bars of each scenario count the same requests, and those of the quiet key apart', async (t) => {
+test('the text and the bars of each scenario count the same requests, those of the quiet key separately', async (t) => {
   const run = await reportOf(t, { names: ['neighbour', 'strangers'] });
   for (const of of [report, run]) {
     for (const { name, ...result } of of.scenarios) {
@@ -97,7 +97,7 @@ test('the text and the bars of each scenario count the same requests, and those 
   assert.match(timelineIn('strangers', run)!, /<td role="cell">\d+ without a key<[^\n]*<rect class="skipped"/);
 });
 
-test('one scale for all bars of a report, and one for all latencies', () => {
+test('all bars of a report share one scale, and so do all latencies', () => {
   const page = limitsHtml(report);
   const scales = (head: string) => new Set([...page.matchAll(/<thead.*<\/thead>/g)].map(([text]) => text)
     .filter((text) => text.includes(`>${head}</th>`)).map((text) => text.match(/<text .*<\/text>/)![0]));
@@ -120,7 +120,7 @@ test('scales: round ticks within the width', () => {
   }
 });
 
-test('latencies are drawn and written: of the quiet client alone and beside a flood, and of each status', () => {
+test('latencies are in plots and text: of the quiet client alone and beside a flood, and of each status', () => {
   const page = limitsHtml(report);
   const article = (name: string) => page.slice(page.indexOf(`id="${name}"`)).split('</article>')[0]!;
   const rows = /<th role="rowheader" scope="row">(\w+)<\/th>\n.*?<line x1=/g;

@@ -62,7 +62,7 @@ export interface Second extends Counts {
    * the number of that key within the run.
    */
   readonly remaining?: { readonly key: number; readonly first: number; readonly last: number };
-  /** Which of these responses were to the quiet key; absent if none was. */
+  /** The counts of the responses to the quiet key; absent if there are none. */
   readonly quiet?: Counts;
 }
 

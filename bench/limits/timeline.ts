@@ -1,6 +1,6 @@
 /**
- * The timeline of a scenario as a table. For each second with responses it has what was admitted and refused, for each
- * key, and what remained; between the seconds it has the waits, the ends of windows and the bans.
+ * The timeline of a scenario as a table. For each second with responses, it shows how many requests of each key were
+ * admitted and refused, and how many remained. Between the seconds, it shows waits, ends of windows and bans.
  */
 import { html, type Markup } from '../../conformance/report/markup.ts';
 import { duration, grouped } from '../../conformance/report/words.ts';
@@ -42,18 +42,21 @@ export function timelineOf(result: ScenarioResult, { timeline }: LimitsReport, s
   return plottedTable('Responses in each second', '15rem 6.5rem', columns, scale, inOrder);
 }
 
-/** What was received in a second, apart for each key: the one under load first. */
+/** The counts of a second, separately for each key. The key under load comes first. */
 function lanesOf(second: Second): readonly { readonly label: string; readonly counts: Counts }[] {
-  const { admitted, refused, other, withoutKey, quiet = nothing } = second;
-  const driven = { admitted: admitted - quiet.admitted, refused: refused - quiet.refused, other: other - quiet.other };
+  const { admitted, refused, other, withoutKey, quiet = noCounts } = second;
+  const underLoad = {
+    ...{ admitted: admitted - quiet.admitted, refused: refused - quiet.refused, other: other - quiet.other },
+    withoutKey: 0,
+  };
   return [
-    { label: '', counts: { ...driven, withoutKey: 0 } },
+    { label: '', counts: underLoad },
     { label: 'quiet key: ', counts: quiet },
-    { label: '', counts: { ...nothing, withoutKey } },
+    { label: '', counts: { ...noCounts, withoutKey } },
   ].filter(({ counts }) => totalOf(counts) > 0);
 }
 
-const nothing: Counts = { admitted: 0, refused: 0, other: 0, withoutKey: 0 };
+const noCounts: Counts = { admitted: 0, refused: 0, other: 0, withoutKey: 0 };
 
 function totalOf(counts: Counts): number {
   return kinds.reduce((sum, [kind]) => sum + counts[kind], 0);

@@ -36,8 +36,9 @@ export const dayLimitChecks: readonly Check[] = [
       remaining = (await t.send(small)).integer('x-ratelimit-remaining') ?? Infinity;
     await t.sleep(minuteMs, 'a new minute, so that only the day can be used up');
     needSameDay(t, day.reset);
-    // The first one alone: a server has no reason for a ban yet.
-    const beyond = [await t.sendNow(small), ...(await t.sendTogether(Array.from({ length: overdraft - 1 }, () => small)))];
+    // The first one is sent alone, because the server has no reason for a ban yet.
+    const single = await t.sendNow(small);
+    const beyond = [single, ...(await t.sendTogether(Array.from({ length: overdraft - 1 }, () => small)))];
     needSameDay(t, day.reset);
     await t.each(beyond, async (response) =>
       t.require(response.status === 429, response, '429, because the requests of the day are used up'),

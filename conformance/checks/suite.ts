@@ -219,9 +219,9 @@ async function runCheck(session: Session, check: Check): Promise<void> {
   const leave = (verdict: 'inconclusive' | 'skipped', reason: string, inapplicable?: true) => {
     const restriction = restrictionOf(session, check);
     const { requirement } = check;
-    // A check without requests of its own only provides responses, which rules judge. Some are enough.
-    const isOfRules = totalCost(check.cost, session.options).requests === 0 && restriction === undefined;
-    if (isOfRules && verdict === 'skipped' && requirement && session.ledger.result(requirement).judged > 0) return;
+    // A check that sends no requests leaves the verdict to rules. If they have judged any response, it stands.
+    const rulesDecide = totalCost(check.cost, session.options).requests === 0 && restriction === undefined;
+    if (rulesDecide && verdict === 'skipped' && requirement && session.ledger.result(requirement).judged > 0) return;
     const beyond = { ...(inapplicable && { inapplicable }), ...(restriction !== undefined && { restriction }) };
     if (requirement !== undefined) session.ledger.leave(requirement, verdict, reason, beyond);
     for (const gap of check.gaps) session.ledger.notObserved(gap, reason);

@@ -2,8 +2,8 @@
 import { spelled, type Request } from './request.ts';
 
 /**
- * A line for a POSIX shell that sends the request again, with the key as `$API_KEY`, after those that came before it on
- * its connection. It pipes the key to curl, because other users of the machine can read command lines.
+ * A line for a POSIX shell that sends the request again, with the key as `$API_KEY`, after the requests that preceded
+ * it on its connection. It pipes the key to curl, because other users of the machine can read command lines.
  */
 export function curlLine(request: Request, baseUrl: string): string {
   const inputs: string[] = [];
@@ -11,7 +11,7 @@ export function curlLine(request: Request, baseUrl: string): string {
     inputs.push(command);
     return inputs.length === 1 ? '-' : `/dev/fd/${inputs.length + 1}`;
   };
-  // With --next, curl sends all of them on one connection.
+  // With --next, curl sends all requests on one connection.
   const requests = [...(request.before ?? []), request].map((one) => argumentsOf(one, baseUrl, piped).join(' '));
   return inputs.reduce(
     (line, input, i) => (i === 0 ? `${input} | ${line}` : `${input} | { ${line}; } ${i + 2}<&0`),
@@ -19,7 +19,7 @@ export function curlLine(request: Request, baseUrl: string): string {
   );
 }
 
-/** The arguments of curl for one request. `piped` returns the name of a file with the output of a command. */
+/** The arguments of curl for one request. `piped` returns the name of a file that has the output of a command. */
 function argumentsOf(request: Request, baseUrl: string, piped: (command: string) => string): readonly string[] {
   const { method, credential, headers, shellHeaders, body } = request;
   // With -X HEAD, curl would wait for a body.
@@ -47,12 +47,12 @@ function argumentsOf(request: Request, baseUrl: string, piped: (command: string)
   return [...parts, `-K ${piped(`printf 'url = "%s"\\n' ${url}`)}`];
 }
 
-/** Whether a word of a shell contains a key. */
+/** Whether a shell word contains a key. */
 function hasKey(word: string): boolean {
   return /(API|EXHAUST)_KEY/.test(word);
 }
 
-/** The bytes as a format for printf, in which all that a shell or printf could misinterpret are octal escapes. */
+/** The bytes as a format for printf. Bytes that the shell or printf could misinterpret are octal escapes. */
 function octal(body: Uint8Array): string {
   return Array.from(body, (byte, i) =>
     byte < 0x20 || (i === 0 && byte === 0x2d) || byte > 0x7e || "\\%'".includes(String.fromCharCode(byte))

@@ -1,4 +1,7 @@
-/** The effort to judge a history hardly grows faster than the history. It is counted, so that no clock decides. */
+/**
+ * The effort to judge a history grows hardly faster than the history. The tests count reads instead of measuring time,
+ * so that a busy machine cannot make them fail.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limiters } from '../mutants/families/limiters.ts';
@@ -6,7 +9,7 @@ import { randomOf } from '../mutants/families/random.ts';
 import { judge } from './judge.ts';
 import { simulate, type Step } from './testing/simulate.ts';
 
-/** How often the judgement reads a field of an exchange, for a history with this many rounds of 250 requests. */
+/** How often `judge` reads a field of an exchange, for a history with this many rounds of 250 requests. */
 function reads(id: string, rounds: number, others: boolean): number {
   const steps = Array.from({ length: rounds }, (): readonly Step[] => {
     return [{ burst: 150 }, { trickle: 100, everyMs: 9 }, { pauseMs: 2_000 }];

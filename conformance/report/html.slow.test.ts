@@ -22,7 +22,7 @@ test('nothing is wider than the screen, and the policy is not violated', withBro
   assert.deepEqual(problems, []);
 });
 
-test('the button copies the whole line, and not the part that is visible', withBrowser, async (t) => {
+test('the button copies the whole line, even if only a part is visible', withBrowser, async (t) => {
   const { page } = await openReport(t, html);
   await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] });
   const block = `[...document.querySelectorAll('.card dt')].find((one) => one.textContent === 'Reproduce')

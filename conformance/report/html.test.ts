@@ -133,7 +133,7 @@ test('the page is accessible to screen readers: language, scopes, order of headi
   assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
 });
 
-test('a block is cut only if it has more than six lines, on a narrow screen or on any', () => {
+test('a block is cut only if it has more than six lines on a narrow screen, or on every screen', () => {
   const cutOf = (response: string): string | undefined => {
     const requirements = fixture.requirements.map((result) => ({
       ...result,
@@ -146,7 +146,7 @@ test('a block is cut only if it has more than six lines, on a narrow screen or o
   for (const text of ['x\n'.repeat(6), 'x'.repeat(6 * 100 + 1)]) assert.equal(cutOf(text), 'cut');
 });
 
-test('the head says what was not judged, how often, and with which option it would be', () => {
+test('the summary states what was not judged, how often, and which option would judge it', () => {
   const selected = { ...fixture, requirements: fixture.requirements.slice(3) };
   const [, list = ''] = /<h2>Not judged<\/h2><ul class="unjudged">(.*?)<\/ul>/.exec(reportHtml(selected))!;
   const items = [...list.matchAll(/<li><strong>(\d+)<\/strong> (.*?)<\/li>/g)]
@@ -161,7 +161,7 @@ test('the head says what was not judged, how often, and with which option it wou
   assert.equal(sum, requirements.length - judged.length);
 });
 
-test('a filter for each verdict that occurs', () => {
+test('each verdict that occurs has a filter', () => {
   const values = (report: Report) =>
     [...reportHtml(report).matchAll(/name="show" value="(\w+)"/g)].map(([, value]) => value);
   assert.deepEqual(values(fixture), ['all', 'passed', 'failed', 'known', 'inconclusive', 'skipped']);

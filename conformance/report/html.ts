@@ -12,11 +12,11 @@ import {
   unavailableText,
 } from './words.ts';
 
-/** How many lines of a block are visible at first, and how many columns it has at least on either kind of screen. */
+/** How many lines of a block are visible at first, and the least number of columns on narrow and on wide screens. */
 const shownRows = 6;
 const columnsOf = { narrow: 38, wide: 100 } as const;
 
-/** Adds a button to each block that copies its text. */
+/** Adds a copy button to each block. */
 const copyScript = `
 if (navigator.clipboard) for (const text of document.querySelectorAll('.copy')) {
   const button = document.createElement('button');
@@ -96,7 +96,7 @@ function failuresSection({ requirements }: Report): Markup {
   const lead =
     groups.length === 0
       ? 'No requirement failed.'
-      : 'Each line under “Reproduce” sends the request again, with the key from $API_KEY.';
+      : 'Each command under “Reproduce” sends the request again, with the key from $API_KEY.';
   return html`<section aria-labelledby="failures">
 <h2 id="failures">Failures</h2>
 <p class="lead">${lead}</p>
@@ -143,7 +143,7 @@ ${replay === undefined ? undefined : html`<dt>Replay</dt><dd><code>${replay}</co
 </dl>`;
 }
 
-/** Text of which six lines are visible until the reader shows all. */
+/** A block of text. Only its first lines are visible until the reader unfolds it. */
 function block(text: string): Markup {
   const rows = (columns: number): number =>
     text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);

@@ -12,8 +12,8 @@ export class Markup {
 type Part = string | number | Markup | undefined | false | readonly Part[];
 
 /**
- * ``html`<p>${text}</p>` ``: escapes strings, inserts pieces of HTML, joins lists, and ignores undefined and false. For text; for
- * attributes, use `attribute`.
+ * ``html`<p>${text}</p>` ``: escapes strings, inserts pieces of HTML, joins lists, and ignores undefined and false. Use
+ * it for text, and `attribute` for attributes.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...parts.map(written)));

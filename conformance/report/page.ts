@@ -55,7 +55,7 @@ export interface Summary {
   readonly conclusion: string;
   readonly target: string;
   readonly totals: Readonly<Record<Verdict, number>>;
-  /** What follows the counts. */
+  /** Shown after the counts. */
   readonly notes: Markup | string | undefined;
   readonly facts: Readonly<Record<string, string>>;
 }
@@ -77,7 +77,7 @@ ${notes}
 <dl class="facts">${Object.entries(facts).map(fact)}</dl>`;
 }
 
-/** The sign of a verdict, for text that also names it. */
+/** The sign of a verdict, for use beside its name. */
 export function signOf(verdict: Verdict): Markup {
   return html`<span aria-hidden="true">${signs[verdict]}</span> `;
 }

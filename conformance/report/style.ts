@@ -22,7 +22,7 @@ function tokens(palette: Readonly<Record<string, string>>): string {
   return Object.entries(palette).map(([name, colour]) => `--${name}:${colour};`).join('');
 }
 
-/** Hides the rows that a filter does not select, and sections without such rows, but never the target of a link. */
+/** Hides rows that the filter does not select, and sections in which none is selected; never the target of a link. */
 const filters = verdicts.map((verdict) => {
   const others = `:not(:has(.verdict.${verdict}),:has(:target),:target)`;
   return `section:has([value=${verdict}]:checked) :is(.group,.results tbody tr)${others}{display:none}`;

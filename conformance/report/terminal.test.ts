@@ -51,7 +51,7 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
-test('each operation for which something was combined has one line', () => {
+test('each operation whose values were combined has one line', () => {
   const unused = [{ reason: 'its check did not send it', values: ['limit 1'] }];
   const combined = [
     { operation: 'listPets', dimensions: ['limit'], values: 1, pairs: 0, possible: 9, requests: 0, unused },

@@ -55,7 +55,7 @@ export function unavailableText(report: Report): string | undefined {
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 
-/** How much a run has combined for one operation. */
+/** How many values and pairs a run combined for one operation. */
 export function coveredText({ operation, values, pairs, possible, requests, unused }: Combined): string {
   const never = unused.reduce((sum, { values }) => sum + values.length, 0);
   const rest = never > 0 ? `; ${count(never, 'value')} never used` : '';
@@ -63,7 +63,7 @@ export function coveredText({ operation, values, pairs, possible, requests, unus
     `${count(requests, 'request')}${rest}`;
 }
 
-/** As `coveredText`, and what was combined, and the values that the run did not use. */
+/** `coveredText`, then the dimensions that were combined, and the values that the run did not use. */
 export function combinedLines(combined: Combined): readonly string[] {
   const { operation, dimensions, unused } = combined;
   return [
@@ -93,7 +93,7 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
-/** Why requirements were not judged, in most cases with the option that would judge them, and how many. */
+/** Why requirements were not judged, and how many for each reason. Most reasons name the option that would help. */
 export function notJudged({ requirements }: Report): readonly (readonly [reason: string, number: number])[] {
   const reasons = new Map<string, number>();
   const add = (reason: string, number = 1) => number > 0 && reasons.set(reason, (reasons.get(reason) ?? 0) + number);
@@ -102,7 +102,7 @@ export function notJudged({ requirements }: Report): readonly (readonly [reason:
   add('not selected: run without --only', all.length - requirements.length);
   const inconclusive = requirements.filter(({ verdict }) => verdict === 'inconclusive');
   add('inconclusive: no response could have violated it', inconclusive.length);
-  add('no run can test it on this server', skipped.filter(({ inapplicable }) => inapplicable === true).length);
+  add('not testable on this server', skipped.filter(({ inapplicable }) => inapplicable === true).length);
   return [...reasons];
 }
 

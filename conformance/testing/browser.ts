@@ -14,7 +14,7 @@ export const withBrowser = {
   timeout: 120_000,
 };
 
-/** Opens a report from a file, and returns its page and what the console shows, such as violations of its policy. */
+/** Opens a report from a file. Returns its page and the messages of the console, such as violations of its policy. */
 export async function openReport(
   t: TestContext, html: string,
 ): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
@@ -29,7 +29,7 @@ export async function openReport(
   return { page, problems };
 }
 
-/** Asserts that nothing is wider than the screen, from a phone to a monitor, and returns to the width of a phone. */
+/** Asserts that nothing is wider than the screen, from a monitor to a phone, and leaves the page at the last width. */
 export async function assertFits(page: Page): Promise<void> {
   for (const width of [1280, 704, 390]) {
     await page.send('Emulation.setDeviceMetricsOverride', { width, height: 900, deviceScaleFactor: 1, mobile: false });

@@ -153,8 +153,8 @@ export const tokenBucket: Kind = {
 };
 
 /**
- * A bucket that refills in steps, at most so many in a period. Reset is when it is full, or else now, or the next step
- * if it has no token.
+ * A bucket that refills in at most `most` steps in a period. If `resetIsFull`, Reset is when the bucket is full.
+ * Otherwise it is now, or the next step if the bucket has no token.
  */
 export function steppedBucket(most: number, resetIsFull = false): Kind {
   const refilled = ({ at, used }: WindowState, { limit, periodMs }: Size, now: number) => {
