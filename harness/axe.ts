@@ -19,7 +19,7 @@ export async function axeSource(): Promise<string | null> {
   if (!existsSync(file)) {
     if (process.env['CI'] !== 'true') return null;
     const install = ['npm', 'ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'];
-    await outputOf(new Program(thisProcess, install).ended);
+    await outputOf(new Program(thisProcess, install, process.env).ended);
   }
   return readFileSync(file, 'utf8');
 }

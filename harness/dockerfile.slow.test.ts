@@ -65,7 +65,8 @@ async function build(t: TestContext): Promise<Image> {
       }
     } else if (name === 'RUN') {
       const command = rest.replace(/(?<=\s)\//g, `${folder}/`);
-      const online = { HOME: process.env['HOME'], npm_config_prefer_offline: 'true' };
+      // npm finds its registry, proxies and certificates in the environment of the user.
+      const online = { ...process.env, npm_config_prefer_offline: 'true' };
       const run = ['sh', '-c', 'cd "$0" && eval "$1"', workdir, command];
       await outputOf(new Program(t, run, { ...online, ...env }).ended);
     } else if (name === 'ENV') {
