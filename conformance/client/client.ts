@@ -169,7 +169,7 @@ export class Client {
   async room(key: Credential['key'], count: number): Promise<void> {
     const pacer = this.#pacers[key];
     for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;) {
-      await this.#wait(ms, 'the key has no requests left in this window', key);
+      await this.#wait(ms, pacer.reason, key);
       pacer.waited(ms);
     }
   }

@@ -183,6 +183,7 @@ describe('headers of the day', () => {
       }
       // Until the first request is a minute old.
       assert.equal(pacer.wait(start + perMinute), minuteMs + 50 - perMinute);
+      assert.equal(pacer.reason, `its plan, as far as the limits show, allows ${perMinute} requests a minute`);
       assert.equal(pacer.wait(start + minuteMs + 50), 0);
     });
   }

@@ -43,6 +43,8 @@ export class Pacer {
   /** The number of requests, and the total time that they have waited. */
   #requests = 0;
   #waitedMs = 0;
+  /** Why the next request has to wait, if it has to. */
+  reason = '';
 
   /** `perMinute` is the limit of the key, if it is known in advance. Keys of one server share its clock. */
   constructor(perMinute?: number, serverClock = new ServerClock()) {
@@ -61,10 +63,15 @@ export class Pacer {
     let until = now;
     if (this.#window !== undefined && this.#window.remaining < Math.min(count, this.#window.limit) && this.#believes())
       until = this.#window.endsAt;
+    this.reason = 'the key has no requests left in this window';
     while (this.#sent.length > 0 && this.#sent[0]! <= now - minuteMs) this.#sent.shift();
     if (this.#perMinute !== undefined) {
       const over = this.#sent.length + Math.min(count, this.#perMinute) - this.#perMinute;
-      if (over > 0) until = Math.max(until, this.#sent[over - 1]! + minuteMs + marginMs);
+      const next = over > 0 ? this.#sent[over - 1]! + minuteMs + marginMs : now;
+      if (next > until) {
+        until = next;
+        this.reason = `its plan, as far as the limits show, allows ${this.#perMinute} requests a minute`;
+      }
     }
     return until - now;
   }
