@@ -367,8 +367,12 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
   const caps: number[] = [];
   /** Exchanges between which a step must have taken place. */
   const rises: (readonly [from: Exchange, to: Exchange])[] = [];
-  let latest: Exchange | undefined;
-  let [arrived, begin] = [0, 0];
+  // For each exchange, the one with the latest Reset of those that arrived before it.
+  const latestBefore: (Exchange | undefined)[] = [undefined];
+  for (const [i, one] of own.entries())
+    latestBefore.push(latestBefore[i] === undefined || one.reset > latestBefore[i].reset ? one : latestBefore[i]);
+  const arrivals = own.map(({ receivedTurn }) => receivedTurn);
+  let begin = 0;
   for (const [j, b] of own.entries()) {
     const { received, before, self } = counts[j]!;
     if (contradictions.length > most) break;
@@ -377,8 +381,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     let cap = Math.min(b.remaining + family.hidden, limit - self, left);
     let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
     let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
-    for (; arrived < j && isBefore(own[arrived]!, b); arrived++)
-      if (latest === undefined || own[arrived]!.reset > latest.reset) latest = own[arrived];
+    // Of two concurrent requests, the later one may be answered first.
+    const arrived = upTo(arrivals, b.sentTurn);
+    const latest = latestBefore[arrived];
     // Of the exchanges long before, fewer and fewer are compared, because a part of them shows as much.
     for (let i = arrived - 1, n = 0; i >= begin; i -= 1 << Math.max(0, Math.floor(n++ / allNear) - 1)) {
       const a = own[i]!;
@@ -386,8 +391,10 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const refill = family.refill(i, j);
       const known = Math.max(self, before - sent + self);
       const hasRisen = b.remaining > caps[i]! - known;
-      if (family.stepMs !== undefined && hasRisen && n === 0 && !(rises.length > 0 && a.sentTurn < rises.at(-1)![1].sentTurn))
-        rises.push([a, b]);
+      const last = rises.at(-1)?.[1];
+      // The same step can be between two exchanges and between two others that were in flight with them.
+      const isNew = last === undefined || last === a || isBefore(last, a);
+      if (family.stepMs !== undefined && hasRisen && n === 0 && isNew) rises.push([a, b]);
       if (refill < Infinity) {
         const over = caps[i]! - Math.max(0, received - sent) + refill;
         if (over < beyond) [beyond, beyondFrom] = [over, a];

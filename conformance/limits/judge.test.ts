@@ -21,6 +21,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
     fc.record({ burst: fc.constantFrom(1, 3, 9, 13, 30, 64) }),
+    fc.record({ burst: fc.constantFrom(9, 30, 64), connections: fc.constantFrom(2, 4, 10) }),
     fc.record({ trickle: fc.integer({ min: 1, max: 12 }), everyMs: fc.constantFrom(0, 3, 90, 700, 2_500) }),
     fc.record({ pauseMs: fc.constantFrom(200, 1_000, 3_000, 11_000, 30_000, 61_000, 125_000) }),
     fc.record({ wait: fc.constantFrom('Retry-After' as const, 'Reset' as const) }),

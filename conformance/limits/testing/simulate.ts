@@ -19,11 +19,15 @@ export interface World {
   readonly others: boolean;
 }
 
-/** What a client does: requests at once, one after the other with a pause after each, or nothing for a while. */
+/**
+ * What a client does: requests at once or over some connections, one after the other with a pause after each, or
+ * nothing for a while, or until so long before the next minute of the server's clock.
+ */
 export type Step =
-  | { readonly burst: number }
+  | { readonly burst: number; readonly connections?: number }
   | { readonly trickle: number; readonly everyMs: number }
   | { readonly pauseMs: number }
+  | { readonly beforeMinuteMs: number }
   | { readonly wait: 'Retry-After' | 'Reset' };
 
 /** The response of a server, which a fault may change. */
@@ -44,7 +48,9 @@ const start = Date.UTC(2026, 10, 21, 12, 0, 5, 300);
 /** A client of a limiter. */
 export interface Simulation {
   readonly exchanges: readonly Exchange[];
-  /** Sends requests at once, and returns their exchanges. */
+  /** Sends requests over some connections, each of which waits for its response, and returns their exchanges. */
+  send(count: number, connections: number): readonly Exchange[];
+  /** Sends requests at once. */
   together(count: number, names?: readonly string[]): readonly Exchange[];
   pause(ms: number): void;
   now(): number;
@@ -60,74 +66,76 @@ export function simulation(
   const notes = new Map<string, number>();
   let [state, now, turn, sent, ended, nth] = [freshState, start, 0, 0, 0, 0];
   const phase = random.integer(0, 999);
-  const together = (count: number, names: readonly string[] = []): readonly Exchange[] => {
-    const flights = Array.from({ length: count }, (_, i) => {
-      const sentAt = now;
-      const arrives = sentAt + random.integer(0, latencyMs);
-      const number = ++sent;
-      const name = names[i] ?? 'GET /pets?limit=1';
-      const decision = undefined as Decision | undefined;
-      return { number, name, sentAt, sentTurn: ++turn, ended, arrives, leaves: arrives, decision };
-    });
-    const arrivals = flights.toSorted((a, b) => a.arrives - b.arrives);
-    for (const flight of arrivals) {
-      const server = flight.arrives + offsetMs;
-      if (others && random.next() < 0.3) state = hit(limiter, state, limits, server).state;
-      const before = state;
-      const request = { now: server, nth: ++nth, before, notes, name: flight.name };
-      const one = fault(hit(limiter, state, limits, server), request);
-      state = one.state;
-      flight.decision = one.decision;
-      flight.leaves = flight.arrives + random.integer(0, 2);
-    }
-    if (limiter.readsAfterHits)
-      for (const flight of flights)
-        if (flight.decision!.admitted) {
-          const { remaining } = look(limiter, state, limits, flight.leaves + offsetMs);
-          flight.decision = { ...flight.decision!, remaining: Math.min(remaining, flight.decision!.remaining) };
-        }
-    const received = flights.map((flight) => ({ ...flight, receivedAt: flight.leaves + random.integer(0, latencyMs) }));
-    for (const flight of received.toSorted((a, b) => a.receivedAt - b.receivedAt)) {
-      const { admitted, remaining, resetMs, retryAfterMs, limit } = flight.decision!;
-      const server = flight.leaves + offsetMs;
-      const dated = cachesDate ? Math.floor((server - phase) / 1_000) * 1_000 + phase : server;
+  const send = (count: number, connections: number, names: readonly string[] = []): readonly Exchange[] => {
+    const events: { readonly at: number; readonly happen: () => void }[] = [];
+    const later = (at: number, happen: () => void) => void events.push({ at, happen });
+    let begun = 0;
+    const depart = (): void => {
+      if (begun === count) return;
+      const [sentAt, sentTurn, endedBefore, number] = [now, ++turn, ended, ++sent];
+      const name = names[begun++] ?? 'GET /pets?limit=1';
+      later(sentAt + random.integer(0, latencyMs), () => {
+        const server = now + offsetMs;
+        if (others && random.next() < 0.3) state = hit(limiter, state, limits, server).state;
+        const one = fault(hit(limiter, state, limits, server), { now: server, nth: ++nth, before: state, notes, name });
+        state = one.state;
+        later(now + random.integer(0, 2), () => {
+          const { decision } = one;
+          const left = now + offsetMs;
+          const { remaining } = limiter.readsAfterHits ? look(limiter, state, limits, left) : decision;
+          const reply = { ...decision, remaining: Math.min(remaining, decision.remaining) };
+          const sending = { name, sentAt, sentTurn, ended: endedBefore, number };
+          later(now + random.integer(0, latencyMs), () => {
+            exchanges.push({ ...sending, ...arrival(reply, left) });
+            depart();
+          });
+        });
+      });
+    };
+    /** What the client receives of a reply that left the server at a time of its clock. */
+    const arrival = ({ admitted, remaining, resetMs, retryAfterMs, limit }: Decision, left: number) => {
+      const dated = cachesDate ? Math.floor((left - phase) / 1_000) * 1_000 + phase : left;
       const seconds = {
         up: Math.ceil(resetMs / 1_000),
         down: Math.floor(resetMs / 1_000),
-        'now+duration': Math.floor(server / 1_000) + Math.ceil((resetMs - server) / 1_000),
+        'now+duration': Math.floor(left / 1_000) + Math.ceil((resetMs - left) / 1_000),
       };
       ended++;
-      now = Math.max(now, flight.receivedAt);
-      exchanges.push({
-        key: 'exhaust',
-        name: flight.name,
+      return {
+        key: 'exhaust' as const,
         status: admitted ? 200 : 429,
         limit,
         remaining: admitted ? remaining : 0,
         reset: seconds[round],
         retryAfterMs: admitted ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1_000)) * 1_000,
         date: Math.floor(dated / 1_000) * 1_000,
-        sentAt: flight.sentAt,
-        receivedAt: flight.receivedAt,
-        sentTurn: flight.sentTurn,
+        receivedAt: now,
         receivedTurn: ++turn,
-        number: flight.number,
-        ended: flight.ended,
         sentBy: sent,
         response: undefined as unknown as Response,
-      });
+      };
+    };
+    for (let i = 0; i < connections; i++) depart();
+    for (let next = 0; events.length > 0; events.splice(next, 1)) {
+      next = events.reduce((first, { at }, i) => (at < events[first]!.at ? i : first), 0);
+      const { at, happen } = events[next]!;
+      now = at;
+      happen();
     }
     return exchanges.slice(-count);
   };
-  return { exchanges, together, pause: (ms) => void (now += ms), now: () => now };
+  const together = (count: number, names?: readonly string[]) => send(count, count, names);
+  return { exchanges, send, together, pause: (ms) => void (now += ms), now: () => now };
 }
 
 /** The exchanges of a client that takes these steps. */
 export function simulate(limiter: Limiter, steps: readonly Step[], world: World, random: Random): readonly Exchange[] {
-  const { exchanges, together, pause, now } = simulation(limiter, world, random);
+  const { exchanges, send, together, pause, now } = simulation(limiter, world, random);
   for (const step of steps) {
-    if ('burst' in step) together(step.burst);
+    if ('burst' in step) send(step.burst, Math.min(step.burst, step.connections ?? step.burst));
     else if ('pauseMs' in step) pause(step.pauseMs);
+    else if ('beforeMinuteMs' in step)
+      pause(Math.max(0, 60_000 - ((now() + world.offsetMs) % 60_000) - step.beforeMinuteMs));
     else if ('wait' in step) {
       const last = exchanges.at(-1);
       if (last === undefined) continue;
