@@ -97,6 +97,15 @@ describe('the plan of --exhaust', () => {
   }
 });
 
+test('each operation is refused by a bucket, although requests return to it', async () => {
+  const bucket = limiters.find(({ id }) => id === 'token bucket')!;
+  for (let seed = 0; seed < 10; seed++) {
+    const { exchanges } = await planned(bucket, { ...near, limit: 120, latencyMs: 150 }, `${seed}`);
+    const refused = new Set(exchanges.filter(({ status }) => status === 429).map(({ name }) => name));
+    for (const name of ['create', 'get', 'filter', 'orders']) assert.ok(refused.has(name), `${seed}: ${name}`);
+  }
+});
+
 const clock = limiters.find(({ id }) => id === 'window by the clock')!;
 const first = limiters.find(({ id }) => id === 'window from the first request')!;
 const log = limiters.find(({ id }) => id === 'sliding log')!;

@@ -2,7 +2,8 @@
  * The probes: requests that show what a limiter does at its limit. Nothing is judged here: the history is judged as a
  * whole.
  *
- * - In the current window: as many requests as remain and one more at the same time, then one of each operation.
+ * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
+ *   and more if it is admitted, because requests may have returned to a bucket.
  * - In a new window: a pause, which shows whether requests become available one by one; as many requests as remain, and
  *   one more afterwards; then one at Reset and one after Retry-After, the earlier first, until one is admitted. The
  *   client obeys the headers here, so the server has no reason for a ban.
@@ -46,6 +47,9 @@ export const maxRefusals = 5;
 /** The number of requests beyond Remaining after which no refusal is expected any more. */
 const maxMore = 10;
 
+/** How often an operation is requested at the limit until it is refused: one request may return to a bucket. */
+const maxTries = 3;
+
 /** If at most this many requests remain, all are sent at the same time. */
 const lastFew = 10;
 
@@ -79,7 +83,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
   const one = async (request = small): Promise<Exchange> => {
     const [exchange] = await prober.send([request]);
     if (exchange !== undefined) return exchange;
-    throw new Inconclusive('a response lacks the headers that say how many requests remain');
+    throw new Inconclusive('a response lacks a rate limit header, or the value of one is not an integer');
   };
   const untilReset = (last: Exchange): number => {
     const ms = last.reset * 1_000 - prober.serverTime();
@@ -153,8 +157,11 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
   // The current window.
   last = await useUp(last, 1);
   for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) {
-    const [beyond] = await prober.send([request]);
-    last = beyond ?? last;
+    for (let i = 0, isAdmitted = true; i < maxTries && isAdmitted; i++) {
+      const [beyond] = await prober.send([request]);
+      isAdmitted = beyond !== undefined && !isRefused(beyond);
+      last = beyond ?? last;
+    }
   }
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
