@@ -14,7 +14,7 @@ import { FolderLock } from './file-engine/lock/folder-lock.ts';
 import { hashSecret } from './keys/secret.ts';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
-import { cliPath, petstore, startServer, type RunningServer } from '../harness/server.ts';
+import { cliPath, petstore, serverPath, startServer, type RunningServer } from '../harness/server.ts';
 
 const secretLine = /^petstore_[0-9A-Za-z]{36}\n$/;
 const oneLine = /^petstore: [^\n]+\n$/;
@@ -417,9 +417,13 @@ test('--help, --version and no arguments', async (t) => {
 test('a pipe that is closed early ends a command without a word', async (t) => {
   const folder = temporaryFolder(t);
   await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free'));
-  for (const args of ['keys list', 'usage --json', 'export']) {
+  const ofCli = ['keys list', 'usage --json', 'export', '--help', '--version', 'serve --help', 'serve --version'];
+  const ofServer = ['--help', '--version'];
+  for (const [path, args] of [
+    ...ofCli.map((args) => [cliPath, args] as const), ...ofServer.map((args) => [serverPath, args] as const),
+  ]) {
     const command = `"$0" "$1" ${args} --data "$2" | true; echo "$PIPESTATUS"`;
-    const ended = await new Program(t, ['bash', '--norc', '-c', command, process.execPath, cliPath, folder]).ended;
+    const ended = await new Program(t, ['bash', '--norc', '-c', command, process.execPath, path, folder]).ended;
     assert.deepEqual([ended.stdout, ended.stderr.replace(/^exported 0 animals\n/, '')], ['0\n', ''], args);
   }
 });

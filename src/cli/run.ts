@@ -1,14 +1,11 @@
 /** Runs a command of `petstore`, except `serve`. */
 import { parseFlags } from '../program/flags.ts';
-import { runProgram, version } from '../program/program.ts';
+import { endWithReader, runProgram, version } from '../program/program.ts';
 import { commandNamed, options, outcomeOf } from './commands.ts';
 import { commandHelp, groupHelp, help } from './help.ts';
 import { printOutcome } from './outcome.ts';
 
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  // The reader has closed the pipe, as `head` does: it has what it wanted.
-  if (code === 'EPIPE') process.exit(process.exitCode ?? 0);
-});
+endWithReader();
 await runProgram(main);
 
 async function main(): Promise<void> {

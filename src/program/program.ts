@@ -44,6 +44,13 @@ export function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
+/** Ends the process without a message when the reader of stdout closes the pipe, as `head` does: it has what it wanted. */
+export function endWithReader(): void {
+  process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(process.exitCode ?? 0);
+  });
+}
+
 /**
  * Runs a program. An error that the operator can correct becomes one line of its log and an exit code; any other is a
  * bug. `end` ends the process when the log is written. Errors in the command line are written to `usageLog`.

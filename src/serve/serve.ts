@@ -14,7 +14,7 @@ import { PostgresEngine } from '../postgres-engine/postgres-engine.ts';
 import { isActive } from '../keys/key.ts';
 import { ServerLog } from '../observe/server-log.ts';
 import { stderrSink } from '../observe/stderr.ts';
-import { clearLine, runProgram, shellWord, version } from '../program/program.ts';
+import { clearLine, endWithReader, runProgram, shellWord, version } from '../program/program.ts';
 import { RunningServer, stopGraceMs } from './running-server.ts';
 
 const args = process.argv.slice(2);
@@ -27,9 +27,9 @@ process.on('uncaughtException', (error) => ending.crash(error));
 
 await runProgram(async () => {
   const config = readConfig(args, process.env);
-  if (config === 'help') process.stdout.write(serverHelp);
-  else if (config === 'version') process.stdout.write(`${version()}\n`);
-  else await serve(config);
+  if (typeof config !== 'string') return serve(config);
+  endWithReader();
+  process.stdout.write(config === 'help' ? serverHelp : `${version()}\n`);
 }, log, (exitCode) => ending.exit(exitCode), requested === 'json' ? log : undefined);
 
 async function serve(config: Config): Promise<void> {
