@@ -437,8 +437,23 @@ test('a second key with the same name is reported, and usage takes a name that o
   assert.match((await succeeded(petstore(t, folder, 'usage', 'shop'))).stdout, /^k2 /m);
   const { code, stderr } = await petstore(t, folder, 'usage', 'till');
   assert.deepEqual([code, stderr], [1, 'petstore: k1 and k3 have this name: give one of these ids\n']);
+  for (const change of [['rotate'], ['revoke'], ['unban'], ['set-plan', 'pro']]) {
+    const [op = '', ...more] = change;
+    const refusal = async (name: string): Promise<string> => {
+      const ended = await petstore(t, folder, 'keys', op, name, ...more);
+      assert.deepEqual([ended.code, ended.stdout], [1, ''], op);
+      return ended.stderr;
+    };
+    const problem = (name: string, ids: string): string =>
+      `petstore: there is no key with the id ${name}, but ${ids} this name: give the id\n`;
+    assert.equal(await refusal('shop'), problem('shop', 'k2 has'));
+    assert.equal(await refusal('till'), problem('till', 'k1 and k3 have'));
+  }
   await succeeded(petstore(t, folder, 'keys', 'revoke', 'k1'));
+  assert.match((await succeeded(petstore(t, folder, 'usage', 'till'))).stdout, /^k3 /m);
   assert.doesNotMatch((await create('shop 2')).stderr, /same name/);
+  await succeeded(petstore(t, folder, 'keys', 'revoke', 'k2'));
+  assert.match((await succeeded(petstore(t, folder, 'usage', 'shop'))).stdout, /^k2 /m);
 });
 
 test('on a terminal, keys revoke asks', async (t) => {
@@ -450,15 +465,32 @@ test('on a terminal, keys revoke asks', async (t) => {
   };
   if ((await new Program(t, ['script', '--version']).ended).code !== 0) return t.skip('script is not installed');
   const isRevoked = async () => (await succeeded(petstore(t, folder, 'keys', 'list'))).stdout.includes('revoked');
-  for (const [typed, code] of [['no', 1], ['yes', 0]] as const) {
-    const asking = onTerminal('keys', 'revoke', 'k1');
-    await asking.printed(/Once it is revoked, key k1 can never be used again\. Type yes to revoke it: /);
-    asking.child.stdin.write(`${typed}\r`);
-    assert.equal((await asking.ended).code, code);
-    assert.equal(await isRevoked(), code === 0);
+  const answer = async (id: string, typed: string): Promise<Ended> => {
+    const asking = onTerminal('keys', 'revoke', id);
+    const question = `Once it is revoked, key ${id} (a, plan free) can never be used again. Type yes to revoke it: `;
+    await asking.printed(new RegExp(question.replaceAll(/[().]/g, '\\$&')));
+    asking.child.stdin.write(typed);
+    return asking.ended;
+  };
+  for (const [typed, code] of [['no\r', 1], ['\r', 1], ['yes, no\r', 1], ['\x04', 1], ['\x03', 130]] as const) {
+    const refused = await answer('k1', typed);
+    assert.equal(refused.code, code, JSON.stringify(typed));
+    const [, ...lines] = refused.stdout.replaceAll(/\r|\x1b\[[\d;]*\w/g, '').trimEnd().split('\n');
+    assert.deepEqual(lines, ['petstore: nothing was changed'], JSON.stringify(typed));
+    assert.equal(await isRevoked(), false);
   }
-  await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'b', '--plan', 'free'));
-  assert.equal((await onTerminal('keys', 'revoke', 'k2', '--yes').ended).code, 0);
+  for (const [index, typed] of ['yes', 'y', 'YES', ' Y '].entries()) {
+    assert.equal((await answer(`k${index + 1}`, `${typed}\r`)).code, 0, typed);
+    await succeeded(petstore(t, folder, 'keys', 'create', '--name', 'a', '--plan', 'free'));
+  }
+  assert.equal((await onTerminal('keys', 'revoke', 'k5', '--yes').ended).code, 0);
+  // There is nothing to confirm.
+  for (const [id, problem] of [['k1', 'key k1 is revoked'], ['k9', 'there is no key k9']] as const) {
+    const { code, stdout } = await onTerminal('keys', 'revoke', id).ended;
+    assert.equal(code, 1);
+    assert.match(stdout, new RegExp(`petstore: ${problem}; `));
+    assert.doesNotMatch(stdout, /Type yes/);
+  }
 });
 
 test('the data folder is --data or DATA_DIR, an empty --data is an error; only create makes it', async (t) => {

@@ -1,13 +1,14 @@
 /** The commands of `petstore`, except `serve`: which arguments and flags each accepts, and what it does. */
 import { resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { runCommand } from '../file-engine/run-command.ts';
 import { importOrders as importOrdersTo, importPets as importPetsTo } from '../postgres-engine/import.ts';
 import { readRecords } from '../postgres-engine/export.ts';
 import { databaseStatus, runOnDatabase } from '../postgres-engine/run-command.ts';
 import { readDatabaseUrl, type DatabaseAddress } from '../postgres-engine/database-url.ts';
-import { NoResponseError, type AccountCommandName, type Command, type PlanRequest, type Result } from '../control/commands.ts';
+import { NoResponseError, type AccountCommandName, type Command, type KeyReport, type PlanRequest, type Result } from '../control/commands.ts';
 import { askStatus } from '../file-engine/lock/status-client.ts';
+import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { isStdout } from '../file-engine/files/output.ts';
@@ -15,6 +16,7 @@ import {
   invalidValue, parseDuration, parseTime, placeOf, suggestion, usageError, wholeNumber, type parseFlags,
 } from '../program/flags.ts';
 import { permissionWarning } from '../file-engine/files/permissions.ts';
+import { noSuchKey } from '../keys/key.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
@@ -113,7 +115,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
   usage: {
     ...{ args: ['[KEY]'], flags: [], place: 'any', run: showUsage },
     summary: 'show what each key has used of its minute and its day, and its ban',
-    details: 'KEY is the id of a key, or its name if no other key has this name.',
+    details: 'KEY is the id of a key, or its name if no other key with this name is in use.',
     example: 'till',
   },
   backup: {
@@ -215,16 +217,21 @@ async function create(flags: Flags): Promise<Outcome> {
 
 async function rotate(flags: Flags, id: string): Promise<Outcome> {
   const graceMs = parseDuration('--grace', flags.grace ?? '24h');
-  return withSecret('rotated', (secret) => run(flags, { op: 'rotate', id, graceMs, secret }));
+  return withSecret('rotated', (secret) => runOnKey(flags, { op: 'rotate', id, graceMs, secret }));
 }
 
 async function revoke(flags: Flags, id: string): Promise<Outcome> {
-  await confirmed(flags, `Once it is revoked, key ${id} can never be used again.`);
-  return changeOf('revoked', await run(flags, { op: 'revoke', id }));
+  if (!flags.yes && process.stdin.isTTY && process.stderr.isTTY) {
+    const { items } = await run(flags, { op: 'list' });
+    const key = items.find((one) => one.id === id && one.state !== 'revoked');
+    // Without such a key, the command below fails and says why.
+    if (key !== undefined) await confirm(`Once it is revoked, ${describeKey(key)} can never be used again.`);
+  }
+  return changeOf('revoked', await runOnKey(flags, { op: 'revoke', id }));
 }
 
 async function setPlan(flags: Flags, id: string, plan: string): Promise<Outcome> {
-  return changeOf('moved', await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
+  return changeOf('moved', await runOnKey(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
 }
 
 async function list(flags: Flags): Promise<Outcome> {
@@ -233,7 +240,7 @@ async function list(flags: Flags): Promise<Outcome> {
 }
 
 async function unban(flags: Flags, id: string): Promise<Outcome> {
-  const { keys: [key], unbanned } = await run(flags, { op: 'unban', id });
+  const { keys: [key], unbanned } = await runOnKey(flags, { op: 'unban', id });
   const note = unbanned ? `lifted the ban of ${describeKey(key!)}` : `${describeKey(key!)} is not banned`;
   return { report: { key, unbanned }, note };
 }
@@ -243,21 +250,34 @@ async function showUsage(flags: Flags, key?: string): Promise<Outcome> {
   return { report: items, text: usageTable(items) };
 }
 
-/** Returns the id of the key with this id or, if there is none, with this name. */
+/** Returns the id of the key with this id or, if there is none, with this name: preferably one that is not revoked. */
 async function idOf(flags: Flags, key: string): Promise<string> {
   const { items } = await run(flags, { op: 'list' });
   if (items.some(({ id }) => id === key)) return key;
-  const ids = items.filter(({ name }) => name === key).map(({ id }) => id);
+  const ids = idsOf(items, key);
   if (ids.length > 1) throw new OperatorError(`${ids.join(' and ')} have this name: give one of these ids`);
   return ids[0] ?? key;
 }
 
-/** Asks on a terminal whether to go on. Throws an OperatorError if not. */
-async function confirmed({ yes }: Flags, effect: string): Promise<void> {
-  if (yes || !process.stdin.isTTY || !process.stderr.isTTY) return;
+/** Returns the ids of the keys with this name that are not revoked or, if there are none, of those that are. */
+function idsOf(keys: readonly KeyReport[], name: string): string[] {
+  const named = keys.filter((key) => key.name === name);
+  const usable = named.filter(({ state }) => state !== 'revoked');
+  return (usable.length > 0 ? usable : named).map(({ id }) => id);
+}
+
+/** Asks on the terminal whether to go on. Throws an OperatorError if not: with exit code 130 after Ctrl-C, as shells do. */
+async function confirm(effect: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const response = await terminal.question(`${effect} Type yes to revoke it: `).finally(() => terminal.close());
-  if (response.trim() !== 'yes') throw new OperatorError('nothing was changed');
+  const response = await new Promise<string | number>((resolve) => {
+    terminal.on('SIGINT', () => resolve(130));
+    terminal.on('close', () => resolve(1)); // Ctrl-D, or the terminal was closed
+    terminal.question(`${escapeControlCharacters(effect)} Type yes to revoke it: `, resolve);
+  });
+  terminal.close();
+  if (typeof response === 'string' && /^y(es)?$/i.test(response.trim())) return;
+  if (typeof response === 'number') process.stderr.write('\n'); // keeps the question
+  throw new OperatorError('nothing was changed', typeof response === 'number' ? response : 1);
 }
 
 async function makeBackup(flags: Flags, to: string): Promise<Outcome> {
@@ -407,6 +427,23 @@ function folderOf(flags: Flags): string {
 function run<Op extends AccountCommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
   const place = locate(flags);
   return typeof place === 'string' ? runCommand(place, command, log) : runOnDatabase(place, command);
+}
+
+/** Runs a command on the key with an id. If a name was given instead of an id, the error states the id. */
+async function runOnKey<Op extends 'rotate' | 'revoke' | 'set-plan' | 'unban'>(
+  flags: Flags, command: Command<Op> & { readonly id: string },
+): Promise<Result<Op>> {
+  const { id } = command;
+  try {
+    return await run<Op>(flags, command);
+  } catch (error) {
+    if (!(error instanceof OperatorError) || error.message !== noSuchKey(id).message) throw error;
+    const { items } = await run(flags, { op: 'list' });
+    const ids = idsOf(items, id);
+    if (ids.length === 0) throw error;
+    const named = ids.length === 1 ? `${ids[0]} has` : `${ids.join(' and ')} have`;
+    throw new OperatorError(`there is no key with the id ${id}, but ${named} this name: give the id`);
+  }
 }
 
 /** Makes a secret for a change, which is printed even if it is not known whether the change was made. */
