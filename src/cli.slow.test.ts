@@ -139,12 +139,12 @@ for (const running of [false, true]) {
     const before = readFileSync(join(folder, 'keys.json'), 'utf8');
     const create = ['create', '--name', 'a', '--plan'];
     const wrong: [code: number, message: RegExp, ...args: string[]][] = [
-      [1, /there is no key k9; "node \S+ keys list" shows all keys/, 'revoke', 'k9'],
+      [1, /there is no key k9; "node \S+ keys list --data \S+" shows all keys/, 'revoke', 'k9'],
       [1, /there is no key K1; /, 'rotate', 'K1'],
       [1, /there is no key __proto__; /, 'set-plan', '__proto__', 'pro'],
       [2, /an argument must be a text [^\n]+, not "\\u001b\[2J\\nx"/, 'revoke', '\u001b[2J\nx'],
-      [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'revoke', 'k2'],
-      [1, /key k2 is revoked; create a new one with "node \S+ keys create"/, 'rotate', 'k2'],
+      [1, /key k2 is revoked; create a new one with "node \S+ keys create --data \S+"/, 'revoke', 'k2'],
+      [1, /key k2 is revoked; create a new one with "node \S+ keys create --data \S+"/, 'rotate', 'k2'],
       [2, /the plan must be free \(up to 60 a minute and 1,000 a day\), pro .* or enterprise/, ...create, 'gold'],
       [2, /the plan must be free /, 'set-plan', 'k1', 'Free'],
       [
@@ -298,7 +298,7 @@ test('commands that run while servers start and stop are either complete or have
         stderr,
         new RegExp(
           '^petstore: the server \\(process \\d+\\) did not respond; '
-            + 'check with "node \\S+ keys list" or "node \\S+ usage" whether the change was made\\n$',
+            + 'check with "node \\S+ keys list --data \\S+" or "node \\S+ usage --data \\S+" whether the change was made\\n$',
         ),
       );
     }
@@ -412,6 +412,31 @@ test('--help, --version and no arguments', async (t) => {
     if (command.example !== undefined) assert.ok(text.includes(`  ${called} ${name} ${command.example}\n`), text);
   }
   assert.match(await printed('keys', 'create', '-h'), /^ {2}pro +up to 300 a minute and 10,000 a day$/m);
+});
+
+test('hints can be followed: they name the command as it was called, and the same data', async (t) => {
+  const parent = temporaryFolder(t);
+  const path = join(parent, 'petstore'); // as npm installs it
+  symlinkSync(cliPath, path);
+  const run = (args: string[]): Promise<Ended> => new Program(t, [path, ...args], {}, { cwd: parent }).ended;
+  await succeeded(petstore(t, join(parent, 'a store'), 'keys', 'create', '--name', 'a', '--plan', 'free'));
+  const hint = "petstore keys list --data 'a store'";
+  for (const data of [['--data', 'a store'], ['--data=a store']]) {
+    const { stderr } = await run(['keys', 'rotate', 'k9', ...data]);
+    assert.equal(stderr, `petstore: there is no key k9; "${hint}" shows all keys\n`);
+  }
+  const bin = { PATH: `${parent}:${process.env['PATH']}` };
+  const followed = await succeeded(new Program(t, ['sh', '-c', hint], bin, { cwd: parent }).ended);
+  assert.match(followed.stdout, /^k1 /m);
+
+  const server = new Program(t, [path, 'serve'], { PORT: '0', DATA_DIR: join(parent, 'new'), LOG_FORMAT: 'text' });
+  const [, command = ''] = await server.printed(/no valid API key; create one: (.+)\n/, 'stderr');
+  assert.equal(command, `petstore keys create --name me --plan free --data ${join(parent, 'new')}`);
+  assert.match((await succeeded(new Program(t, ['sh', '-c', command], bin).ended)).stdout, secretLine);
+
+  const url = 'postgres://shop:secret@127.0.0.1:1/pets';
+  const { stderr } = await run(['keys', 'list', '--database', url]);
+  assert.doesNotMatch(stderr, /secret/);
 });
 
 test('a pipe that is closed early ends a command without a word', async (t) => {
@@ -629,7 +654,7 @@ test('if a server does not respond to a change of a key, the secret that it may 
   }
   const revoked = await petstore(t, folder, 'keys', 'revoke', 'k1');
   assert.deepEqual([revoked.code, revoked.stdout], [1, '']);
-  assert.match(revoked.stderr, /^petstore: the server \(process 1\) did not respond; check with [^\n]+\n$/);
+  assert.match(revoked.stderr, /^petstore: the server \(process 1\) did not respond; check with "node \S+ keys list --data \S+" or [^\n]+\n$/);
 });
 
 test('if a new secret cannot be written to stdout, it is written to stderr', async (t) => {

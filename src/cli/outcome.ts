@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { messageOf } from '../domain/operator-error.ts';
-import { logLine, log } from '../program/program.ts';
+import { asCalled, logLine, log } from '../program/program.ts';
 
 /** The result of a command, for both forms in which `petstore` prints it: text and JSON. */
 export interface Outcome {
@@ -35,9 +35,9 @@ export function printed(outcome: Outcome, asJson: boolean): Printed {
   const { report, text = [], problems = [], note, warning = null, unsynced = null } = outcome;
   const lines = asJson ? JSON.stringify(report, null, 2).split('\n') : text;
   const errors = [
-    ...problems.map(logLine),
+    ...problems.map((problem) => logLine(asCalled(problem))),
     ...(asJson || note === undefined ? [] : [`${escapeControlCharacters(note)}\n`]),
-    ...[warning, unsynced].flatMap((line) => (line === null ? [] : [logLine(line)])),
+    ...[warning, unsynced].flatMap((line) => (line === null ? [] : [logLine(asCalled(line))])),
   ];
   return {
     stdout: lines.map((line) => `${escapeControlCharacters(line)}\n`).join(''),

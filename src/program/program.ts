@@ -1,6 +1,7 @@
 /** What both programs share: the log, the version, and how errors end the process. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Log } from '../observe/log.ts';
 import { OperatorError } from '../domain/operator-error.ts';
 import { describeError, systemError } from '../files/errors.ts';
@@ -22,10 +23,32 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns the command with which this program was called: `petstore`, or `node` with the path of `cli.js`. */
-export function calledAs(): string {
+/**
+ * Returns the command with which this program was called: `petstore`, or `node` with the path of `cli.js`, which
+ * `pathText` shows.
+ */
+export function calledAs(pathText = shortPath): string {
   const path = process.argv[1] ?? 'petstore';
-  return path.endsWith('.js') ? `node ${shellWord(shortPath(join(dirname(path), 'cli.js')))}` : basename(path);
+  return path.endsWith('.js') ? `node ${shellWord(pathText(join(dirname(path), 'cli.js')))}` : basename(path);
+}
+
+/**
+ * Returns a message with the commands of `petstore` that it advises, in quotation marks, as this program was called: with
+ * the same data folder or database, so that they concern the same keys.
+ */
+export function asCalled(message: string): string {
+  return message.replace(/"petstore ([a-z][^"]*)"/g, (_, command: string) => {
+    return `"${calledAs()} ${command}${/ --(data|database) /.test(command) ? '' : placeFlag()}"`;
+  });
+}
+
+/** Returns the flag of the command line that says where the data is, without a password; '' if there is none. */
+function placeFlag(): string {
+  const options = { data: { type: 'string' }, database: { type: 'string' } } as const;
+  const { data, database } = parseArgs({ args: process.argv.slice(2), options, strict: false }).values;
+  if (typeof data === 'string') return ` --data ${shellWord(data)}`;
+  if (typeof database !== 'string') return '';
+  return ` --database ${shellWord(database.replace(/(:\/\/[^:@/]*):\S*@/, '$1@'))}`;
 }
 
 /** Returns a path as seen from the current folder, if it is in it. */
@@ -70,7 +93,7 @@ export async function runProgram(
     const isSystem = error instanceof Error && 'syscall' in error;
     if (!(error instanceof OperatorError) && !isSystem) throw error;
     const { message, exitCode } = systemError(error);
-    const shown = message.replace(/"petstore (?=[a-z])/g, () => `"${calledAs()} `);
+    const shown = asCalled(message);
     // A user who typed a wrong command line expects text, whatever the format of the log.
     (exitCode === 2 ? usageLog : logError)(shown, 'error');
     end(exitCode);

@@ -1,6 +1,6 @@
 /** `petstore serve`: reads the configuration, listens, reads the data folder, and stops on a signal. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { ServedCertificate } from './certificate.ts';
 import { readConfig, requestedLogFormat, serverHelp, type Config } from './config.ts';
 import { readSamples, startDemo } from './demo.ts';
@@ -14,7 +14,7 @@ import { PostgresEngine } from '../postgres-engine/postgres-engine.ts';
 import { isActive } from '../keys/key.ts';
 import { ServerLog } from '../observe/server-log.ts';
 import { stderrSink } from '../observe/stderr.ts';
-import { clearLine, endWithReader, runProgram, shellWord, version } from '../program/program.ts';
+import { calledAs, clearLine, endWithReader, runProgram, shellWord, version } from '../program/program.ts';
 import { RunningServer, stopGraceMs } from './running-server.ts';
 
 const args = process.argv.slice(2);
@@ -91,7 +91,7 @@ async function report(engine: Engine, place: Config['place'], address: string): 
     : ['--database', 'database', place.database.text] as const;
   log(`${counted(animals, 'animal')} in ${where}`, 'info', { animals, [field]: where, address });
   if (keys.some((key) => isActive(key, Date.now()))) return;
-  const cli = shellWord(fileURLToPath(new URL('../cli.js', import.meta.url)));
-  const command = `node ${cli} keys create --name me --plan free ${flag} ${shellWord(where)}`;
+  // The log is read in another folder, so the path is absolute.
+  const command = `${calledAs(resolve)} keys create --name me --plan free ${flag} ${shellWord(where)}`;
   log(`there is no valid API key; create one: ${command}`, 'warn');
 }

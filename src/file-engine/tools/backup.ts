@@ -41,7 +41,7 @@ export async function restore(
     const { damage, unreadable } = await verifyFiles(from, manifest, progress);
     const [problem, ...more] = [...unreadable, ...damage];
     if (problem !== undefined) {
-      const others = more.length === 0 ? '' : `; petstore verify --data ${from} names ${more.length} more`;
+      const others = more.length === 0 ? '' : `; "petstore verify --data ${from}" names ${more.length} more`;
       throw new OperatorError(`cannot restore ${from}, use another backup: ${problem}${others}`);
     }
     for (const expected of manifest.files) {
