@@ -239,7 +239,7 @@ test('wrong arguments of usage and unban are one line', async (t) => {
     [['keys', 'unban'], 2, 'keys unban expects ID, received 0; see --help'],
     [['usage', 'k1', 'k2'], 2, 'usage expects [KEY], received 2; see --help'],
     [['usage', '--plan', 'pro'], 2, 'usage does not accept --plan; see --help'],
-    [['keys', 'usage'], 2, 'there is no command "keys usage"; see --help'],
+    [['keys', 'usage'], 2, 'there is no command "keys usage" (did you mean usage?); see --help'],
   ] as const) {
     assert.deepEqual(await petstore(t, folder, ...args), { code, stdout: '', stderr: `petstore: ${message}\n` });
   }

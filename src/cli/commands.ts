@@ -18,7 +18,7 @@ import {
 import { permissionWarning } from '../file-engine/files/permissions.ts';
 import { noSuchKey } from '../keys/key.ts';
 import { newSecret } from '../keys/secret.ts';
-import { planOf } from '../limits/plans.ts';
+import { planList, planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
 import type { Copied, StoreContents } from '../control/contents.ts';
 import { readDatabase, writeDatabase } from '../postgres-engine/copy.ts';
@@ -164,8 +164,23 @@ export function commandNamed(positionals: readonly string[]) {
   const name = positionals.slice(0, words).join(' ');
   if (name === 'serve') throw usageError('serve must come before its flags');
   if (Object.hasOwn(commands, name)) return { name, command: commands[name]!, args: positionals.slice(words) };
-  const near = suggestion(name, ['serve', ...Object.keys(commands)]);
-  throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}${near}`);
+  if (positionals.length === 0) throw usageError('the command is missing');
+  throw usageError(`there is no command ${JSON.stringify(positionals.join(' '))}${nearCommand(positionals)}`);
+}
+
+/** Returns the end of a message about an unknown command: which one may be meant. Users omit `keys`, or type `key`. */
+function nearCommand(positionals: readonly string[]): string {
+  const [first = '', second = ''] = positionals;
+  const names = ['serve', 'keys', ...Object.keys(commands)];
+  const shortNames = names.filter((name) => name.startsWith('keys ')).map((name) => [name.slice(5), name] as const);
+  const meant = new Map([
+    ...names.map((name) => [name, name] as const), ...shortNames, ['help', '--help'], ['version', '--version'],
+  ]);
+  for (const typed of [`${first} ${second}`, ...(first === 'keys' ? [second] : [first])]) {
+    const near = suggestion(typed.trim(), meant);
+    if (near !== '') return near;
+  }
+  return '';
 }
 
 /** The flags that a command accepts. */
@@ -182,7 +197,8 @@ export async function outcomeOf(flags: Flags, positionals: readonly string[]): P
   const required = command.args.filter((arg) => !arg.startsWith('['));
   const most = command.args.at(-1)?.endsWith('…') ? Infinity : command.args.length;
   if (args.length < required.length || args.length > most) {
-    throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}`);
+    const plans = command.args.includes('PLAN') ? `; PLAN is ${planList()}` : '';
+    throw usageError(`${name} expects ${command.args.join(' ') || 'no arguments'}, received ${args.length}${plans}`);
   }
   for (const flag of command.required ?? []) {
     if (flags[flag] === undefined) throw usageError(`${name} needs --${flag}: ${flagTexts[flag]![1]}`);

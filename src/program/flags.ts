@@ -14,11 +14,14 @@ export function usageError(what: string): OperatorError {
   return new OperatorError(`${withoutPassword(what)}; see --help`, 2);
 }
 
-/** Returns the end of a message about an unknown word: ` (did you mean …?)` if a known one is at most two typos away. */
-export function suggestion(unknown: string, known: readonly string[]): string {
-  const near = known.map((word) => ({ word, typos: typosBetween(unknown, word) })).filter(({ typos }) => typos <= 2);
-  const [nearest] = near.sort((one, other) => one.typos - other.typos);
-  return nearest === undefined ? '' : ` (did you mean ${nearest.word}?)`;
+/**
+ * Returns the end of a message about an unknown word: ` (did you mean …?)` if a known one is at most two typos away.
+ * `known` maps these words to what they mean.
+ */
+export function suggestion(unknown: string, known: ReadonlyMap<string, string>): string {
+  const near = [...known].map(([word, meant]) => ({ meant, typos: typosBetween(unknown, word) }));
+  const [nearest] = near.filter(({ typos }) => typos <= 2).sort((one, other) => one.typos - other.typos);
+  return nearest === undefined ? '' : ` (did you mean ${nearest.meant}?)`;
 }
 
 /** How many letters must be inserted, removed, replaced or exchanged with the next one to turn `one` into `two`. */
@@ -76,7 +79,7 @@ export function parseFlags<Config extends ParseArgsConfig>(config: Config) {
   } catch (error) {
     const message = (error as Error).message.split(/\.\s/)[0]!;
     const [, unknown] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];
-    const flags = Object.keys(config.options ?? {}).map((name) => `--${name}`);
+    const flags = new Map(Object.keys(config.options ?? {}).map((name) => [`--${name}`, `--${name}`]));
     throw usageError(message + (unknown === undefined ? '' : suggestion(unknown, flags)));
   }
   for (const [name, value] of Object.entries(parsed.values)) {

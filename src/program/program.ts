@@ -33,8 +33,8 @@ export function calledAs(pathText = shortPath): string {
 }
 
 /**
- * Returns a message with the commands of `petstore` that it advises, in quotation marks, as this program was called: with
- * the same data folder or database, so that they concern the same keys.
+ * Returns a message in which the commands that it advises (`"petstore …"`, in quotation marks) are written as this
+ * program was called, with the same data folder or database.
  */
 export function asCalled(message: string): string {
   return message.replace(/"petstore ([a-z][^"]*)"/g, (_, command: string) => {
