@@ -407,7 +407,6 @@ test('--help, --version and no arguments', async (t) => {
   const help = await printed('--help');
   assert.equal(await printed(), help);
   assert.match(await printed('--version'), /^\d+\.\d+\.\d+\n$/);
-  assert.match(await printed('serve', '--help'), /^Usage: petstore serve /);
   const names = [...help.matchAll(/^ {2}(\S+(?: \S+)?) {2,}\S/gm)].map(([, name]) => name!);
   assert.deepEqual(names, ['serve', ...Object.keys(commands)]);
   const group = await printed('keys');
@@ -416,14 +415,25 @@ test('--help, --version and no arguments', async (t) => {
   // The hints name the command as it was called.
   const called = `node ${relative('', cliPath)}`;
   assert.ok(help.includes(`\n${called} COMMAND --help `), help);
+  const served = await printed('serve', '--help');
+  assert.ok(served.startsWith(`Usage: ${called} serve `), served);
+  assert.match(served, new RegExp(`\n\nExample:\n\n  ${called} serve --.+\n$`));
+  for (const text of [help, group]) assertFits(text);
   for (const [name, command] of Object.entries(commands)) {
     const text = await printed(...name.split(' '), '--help');
+    assertFits(text);
     assert.ok(text.startsWith(`Usage: ${called} ${name} `), text);
     for (const flag of command.flags) assert.match(text, new RegExp(`^  --${flag} .+`, 'm'));
-    if (command.example !== undefined) assert.ok(text.includes(`  ${called} ${name} ${command.example}\n`), text);
+    assert.ok(text.endsWith(`\n\nExample:\n\n  ${called} ${name} ${command.example}\n`), text);
   }
   assert.match(await printed('keys', 'create', '-h'), /^ {2}pro +up to 300 a minute and 10,000 a day$/m);
 });
+
+/** Asserts that no line is wider than a terminal of 80 columns, except the commands, which are not broken. */
+function assertFits(text: string): void {
+  const wide = text.split('\n').filter((line) => line.length > 80 && !/^(Usage: |  node )/.test(line));
+  assert.deepEqual(wide, []);
+}
 
 test('hints can be followed: they name the command as it was called, and the same data', async (t) => {
   const parent = temporaryFolder(t);

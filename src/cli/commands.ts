@@ -74,7 +74,7 @@ export interface CliCommand {
   /** What else its help says. */
   readonly details?: string;
   /** The arguments and flags of an example. */
-  readonly example?: string;
+  readonly example: string;
   readonly run: (flags: Flags, ...args: string[]) => Promise<Outcome>;
 }
 
@@ -84,6 +84,7 @@ export const commands: Readonly<Record<string, CliCommand>> = {
     ...{ args: [], flags: [], place: 'any', run: showStatus },
     summary: 'show the state of the running server, or what a database contains',
     details: 'Shows animals, disk, connections and the busiest keys. The exit code is 1 if no server uses the data folder.',
+    example: '--data /var/lib/petstore/store',
   },
   'keys create': {
     ...{ args: [], flags: ['name', 'plan', 'per-minute', 'per-day', 'expires'], required: ['name', 'plan'] },
@@ -91,7 +92,12 @@ export const commands: Readonly<Record<string, CliCommand>> = {
     summary: 'create a key, and print its secret to stdout, only once',
     example: '--name till --plan pro',
   },
-  'keys list': { args: [], flags: [], place: 'any', run: list, summary: 'show all keys' },
+  'keys list': {
+    ...{ args: [], flags: [], place: 'any', run: list },
+    summary: 'show all keys',
+    details: 'Revoked and expired keys are shown too.',
+    example: '--data /var/lib/petstore/store',
+  },
   'keys rotate': {
     ...{ args: ['ID'], flags: ['grace'], place: 'any', run: rotate },
     summary: 'add a new secret to a key, and print it to stdout',

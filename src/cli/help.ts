@@ -8,11 +8,11 @@ import { flagTexts } from './flag-texts.ts';
 export function help(): string {
   return `Usage: ${calledAs()} COMMAND [options]
 
-Runs the pet store server, and manages its data folder or database, whether the server runs or not.
+${wrapped('Runs the pet store server, and manages its data folder or database, whether the server runs or not.')}
 
 ${table([['serve', 'run the server'], ...Object.entries(commands).map(([name, { summary }]) => [name, summary] as const)])}
 
-${calledAs()} COMMAND --help describes a command, with its options and an example.
+${wrapped(`${calledAs()} COMMAND --help describes a command, with its options and an example.`)}
 --version prints the version.`;
 }
 
@@ -23,7 +23,7 @@ export function groupHelp(group: string): string {
 
 ${table(inGroup.map(([name, { summary }]) => [name.slice(group.length + 1), summary]))}
 
-${calledAs()} ${group} COMMAND --help describes a command, with its options and an example.`;
+${wrapped(`${calledAs()} ${group} COMMAND --help describes a command, with its options and an example.`)}`;
 }
 
 /** Returns the help of one command. */
@@ -35,14 +35,26 @@ export function commandHelp(name: string, command: CliCommand): string {
   const takesPlan = shown.includes('plan') || args.includes('PLAN');
   return [
     `Usage: ${usage}`,
-    `${summary[0]!.toUpperCase()}${summary.slice(1)}.${details === undefined ? '' : ` ${details}`}`,
+    wrapped(`${summary[0]!.toUpperCase()}${summary.slice(1)}.${details === undefined ? '' : ` ${details}`}`),
     table(shown.map((flag) => [flagOf(flag), flag === 'plan' ? 'one of the plans below' : flagTexts[flag]![1]])),
     ...(takesPlan ? [`Plans, and their requests:\n\n${table(planTexts)}`] : []),
-    ...(example === undefined ? [] : [`Example:\n\n  ${calledAs()} ${name} ${example}`]),
+    `Example:\n\n  ${calledAs()} ${name} ${example}`,
   ].join('\n\n');
 }
 
 function table(rows: readonly (readonly [name: string, meaning: string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}${meaning}`).join('\n');
+  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}${wrapped(meaning, width + 2)}`).join('\n');
+}
+
+/** Breaks a text into lines that fit on a terminal of 80 columns, if they begin in this column. */
+function wrapped(text: string, column = 0): string {
+  const [first = '', ...words] = text.split(' ');
+  const lines = [first];
+  for (const word of words) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (column + line.length > 80) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return lines.join(`\n${' '.repeat(column)}`);
 }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { TlsFiles } from './certificate.ts';
 import { maxSocketPathBytes } from '../files/stale-socket.ts';
 import { defaultFolder, invalidValue, parseFlags, placeOf, usageError, variable, wholeNumber } from '../program/flags.ts';
+import { calledAs } from '../program/program.ts';
 import { readDatabaseUrl } from '../postgres-engine/database-url.ts';
 import { socketPathIn } from '../http/listener.ts';
 import type { LogFormat } from '../observe/line.ts';
@@ -11,7 +12,9 @@ import type { LogFormat } from '../observe/line.ts';
 /** The configuration of the server. */
 export type Config = Exclude<ReturnType<typeof readConfig>, string>;
 
-export const serverHelp = `Usage: petstore serve [options]
+/** Returns what --help of the server prints. */
+export function serverHelp(): string {
+  return `Usage: ${calledAs()} serve [options]
        node dist/server.js [options]
 
 Runs the pet store server. Flags take precedence over environment variables.
@@ -46,8 +49,13 @@ Runs the pet store server. Flags take precedence over environment variables.
   --demo                 fill an empty store with sample data and create a key
   --help, --version
 
-petstore --help, or node dist/cli.js --help, describes the commands for keys and backups.
+${calledAs()} --help describes the commands for keys and backups.
+
+Example:
+
+  ${calledAs()} serve --port 8081 --data /var/lib/petstore/store
 `;
+}
 
 const options = {
   host: { type: 'string' },

@@ -29,7 +29,7 @@ await runProgram(async () => {
   const config = readConfig(args, process.env);
   if (typeof config !== 'string') return serve(config);
   endWithReader();
-  process.stdout.write(config === 'help' ? serverHelp : `${version()}\n`);
+  process.stdout.write(config === 'help' ? serverHelp() : `${version()}\n`);
 }, log, (exitCode) => ending.exit(exitCode), requested === 'json' ? log : undefined);
 
 async function serve(config: Config): Promise<void> {
