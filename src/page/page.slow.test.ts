@@ -407,30 +407,45 @@ test('the theme can be switched, and the choice remains after a reload', options
   assert.deepEqual(await page.evaluate('Object.entries(localStorage)'), [['theme', 'dark']]);
 });
 
-test('without a key, it sends nothing, and moves the focus to the field, even on a phone', options, async (t) => {
-  const { page, folder, address, requested } = await open(t);
+test('without a key, it sends nothing, and says so at the field, to which the focus moves, not the page', options, async (t) => {
+  const { page, folder, address, requested, problems } = await open(t);
   for (const width of [390, 1280]) {
     await resize(page, width, 844);
     for (const operation of ['listPets', 'createPet']) {
       await page.evaluate(`document.documentElement.style.scrollBehavior = 'auto',
         document.querySelector('#${operation} [type=submit]').scrollIntoView({ block: 'center' })`);
       const sent = requested.length;
+      const y = await page.evaluate('scrollY');
       await submit(page, operation, '');
-      assert.equal(await statusOf(page, operation), 'Nothing was sent: enter an API key first.');
-      const [id, invalid, isVisible] = await page.evaluate(`(() => {
+      const message = 'Nothing was sent: enter an API key first.';
+      assert.equal(await statusOf(page, operation), message);
+      const state = await page.evaluate(`(() => {
         const { activeElement: { id, ariaInvalid } } = document;
-        const { top, bottom, left } = document.activeElement.getBoundingClientRect();
-        return [id, ariaInvalid, document.elementFromPoint(left + 9, (top + bottom) / 2)?.id === id];
-      })()`) as [string, string | null, boolean];
-      assert.deepEqual([id, invalid, isVisible], ['key', 'true', true], `${operation} at ${width} px`);
+        const visible = ['key', 'key-note'].map((id) => document.getElementById(id)).filter((one) => {
+          const { top, bottom, left } = one.getBoundingClientRect();
+          return document.elementFromPoint(left + 9, (top + bottom) / 2) === one;
+        });
+        return [id, ariaInvalid, visible.length, visible.at(-1)?.textContent, scrollY];
+      })()`);
+      assert.deepEqual(state, ['key', 'true', 2, message, y], `${operation} at ${width} px`);
       assert.equal(requested.length, sent);
     }
   }
   await page.press('x');
-  assert.equal(await page.evaluate('document.getElementById("key").ariaInvalid'), null);
+  assert.deepEqual(await page.evaluate(`[document.getElementById('key').ariaInvalid,
+    document.getElementById('key-note').textContent]`), [null, 'kept only in the memory of this page']);
   assert.match(await formText(page, 'createPet'), /^Add the animal\s+This changes real data permanently\.$/m);
-  await sendFrom(page, 'createPet', await makeKey(t, folder));
+  const key = await makeKey(t, folder);
+  for (const pasted of [key, ` Bearer  ${key} `, `Authorization: bearer ${key}`]) {
+    await sendFrom(page, 'createPet', pasted);
+    assert.match(await statusOf(page, 'createPet'), /^201/, pasted.replace(key, '…'));
+  }
   assert.equal(requested.at(-1), `${address}/v1/pets`);
+  // Enter in the field must not reload the page, which would lose the key.
+  await page.evaluate('document.getElementById("key").focus()');
+  await page.press('Enter');
+  assert.match(await statusOf(page, 'createPet'), /^201/);
+  assert.deepEqual(problems, []);
 });
 
 test('shows lists as tables, digit by digit, and follows Link to the last page', options, async (t) => {

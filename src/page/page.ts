@@ -3,6 +3,7 @@ import { addPart, initContents } from './contents.ts';
 import { Description, type OpenApi } from './description.ts';
 import { byId, element, inline, methodLabel } from './dom.ts';
 import { readJson } from './json.ts';
+import { initKey } from './key.ts';
 import { overview } from './overview.ts';
 import { checkProxy, receive, statusOf } from './receive.ts';
 import { guideOf, headersOf, operationText, schemasOf, schemesOf } from './reference.ts';
@@ -52,6 +53,7 @@ async function load(): Promise<void> {
 }
 
 initTheme();
+initKey();
 main.replaceChildren(element('p', { role: 'status' }, 'Loading the description…'));
 try {
   await load();

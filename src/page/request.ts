@@ -1,8 +1,9 @@
 /** The form of an operation: curl lines, and requests from the page. */
 import { curlOf } from './curl.ts';
 import type { Description, Entry, Field, Schema } from './description.ts';
-import { byId, copyButton, element, labelled, scrollable } from './dom.ts';
+import { copyButton, element, labelled, scrollable } from './dom.ts';
 import { indentJson, writeJson } from './json.ts';
+import { apiKey, refuseKey } from './key.ts';
 import { receive } from './receive.ts';
 import { nextQueryOf, resultOf } from './result.ts';
 
@@ -43,7 +44,6 @@ export function requestForm(api: Description, { operation, method, path }: Entry
   const curl = element('code');
   const showCurl = (): void => void (curl.textContent = curlOf(method, target(), type, body.value));
 
-  const key = byId('key', HTMLInputElement);
   const status = element('p', { role: 'status' });
   const result = element('div');
   const [, verb, noun] = /^(\w+) an? (.+)$/.exec(summary) ?? [];
@@ -56,16 +56,13 @@ export function requestForm(api: Description, { operation, method, path }: Entry
   const send = async (): Promise<void> => {
     // A second response could arrive before the first. The attribute `disabled` would take the focus away.
     if (button.hasAttribute('aria-disabled')) return;
-    const secret = key.value.trim();
+    const secret = apiKey();
     result.replaceChildren();
-    if (security.length > 0 && secret === '') {
-      status.textContent = 'Nothing was sent: enter an API key first.';
-      key.ariaInvalid = 'true';
-      key.focus();
-      return;
-    }
-    if (/[^\0-\xff]/.test(secret)) {
-      status.textContent = 'Nothing was sent: the API key has a character that no header can contain.';
+    const wrong = security.length > 0 && secret === '' ? 'enter an API key first'
+      : /[^\0-\xff]/.test(secret) ? 'the API key has a character that no header can contain' : '';
+    if (wrong !== '') {
+      status.textContent = `Nothing was sent: ${wrong}.`;
+      refuseKey(status.textContent);
       return;
     }
     const authorization = secret === '' ? {} : { Authorization: `Bearer ${secret}` };
@@ -114,7 +111,6 @@ export function requestForm(api: Description, { operation, method, path }: Entry
     showCurl();
     void send();
   });
-  key.addEventListener('input', () => (key.ariaInvalid = null));
   showCurl();
   return form;
 }
