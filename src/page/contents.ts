@@ -33,13 +33,16 @@ function titleOf(target: Element): string {
 export function initContents(): void {
   const links = [...parts.querySelectorAll('a')];
   const mark = (): void => {
+    // A link leads to the top of the window. Without a link, readers look at what begins above a third of it.
     const line = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) + 8;
     const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
-    const above = links.filter(({ hash }) => {
-      return isAtEnd || document.getElementById(hash.slice(1))!.getBoundingClientRect().top <= line;
-    });
-    // The last sections are too short to reach the line, even at the end of the page.
-    const current = (isAtEnd && links.find(({ hash }) => hash === location.hash)) || above.at(-1) || links[0]!;
+    const topOf = ({ hash }: HTMLAnchorElement): number =>
+      document.getElementById(hash.slice(1))!.getBoundingClientRect().top;
+    // The last sections are too short to reach the top, even at the end of the page.
+    const chosen = links.find((one) =>
+      one.hash === location.hash && (isAtEnd || (topOf(one) >= 0 && topOf(one) <= line)));
+    const begun = links.filter((one) => isAtEnd || topOf(one) <= Math.max(line, innerHeight / 3));
+    const current = chosen ?? begun.at(-1) ?? links[0]!;
     if (current.ariaCurrent !== null) return;
     for (const one of links) one.ariaCurrent = one === current ? 'location' : null;
     const box = contents.querySelector('.contents')!;

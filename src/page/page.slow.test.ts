@@ -312,6 +312,10 @@ test('fits into 360 px with everything open; only code and tables scroll', optio
       .filter((one) => one.getBoundingClientRect().right > 360).map((one) => one.outerHTML.slice(0, 80))]`) as
     [number, string[]];
   assert.deepEqual([width, tooWide], [360, []]);
+  const scrolled = await page.evaluate(`[...document.querySelectorAll('main .table')]
+    .filter((one) => one.closest('form') === null && one.scrollWidth > one.clientWidth)
+    .map((one) => one.ariaLabel)`);
+  assert.deepEqual(scrolled, [], 'a table of the text scrolls');
 });
 
 test('begins with the base address, how to get a key, a first call that works, and the plans', options, async (t) => {
@@ -356,6 +360,22 @@ test('from 1100 px on, the request, the response and the button are visible besi
   }
 });
 
+test('beside the text, nothing that scrolls is in a box that scrolls', options, async (t) => {
+  const { page, folder } = await open(t);
+  await resize(page, 1280, 720);
+  const key = await makeKey(t, folder);
+  for (const operation of ['listPets', 'createPet', 'getPet', 'listOrders']) await sendFrom(page, operation, key);
+  await page.evaluate(openDetails);
+  const [boxes, nested] = await page.evaluate(`(() => {
+    const boxes = [...document.querySelectorAll('main *')].filter((one) => one.scrollHeight > one.clientHeight
+      && ['auto', 'scroll'].includes(getComputedStyle(one).overflowY));
+    return [boxes.length, boxes.filter((one) => boxes.some((box) => box !== one && box.contains(one)))
+      .map((one) => one.outerHTML.slice(0, 80))];
+  })()`) as [number, string[]];
+  assert.ok(boxes > 0);
+  assert.deepEqual(nested, []);
+});
+
 test('searches everything, and marks the current section', options, async (t) => {
   const { page, problems } = await open(t);
   await resize(page, 1280);
@@ -383,7 +403,12 @@ test('searches everything, and marks the current section', options, async (t) =>
     await page.evaluate(`document.getElementById('${id}').scrollIntoView()`);
     await page.until(`document.querySelector('#parts [aria-current]').hash === '#${id}'`);
   }
+  // What fills the window is marked, even if the end of the section before is above it.
+  await page.evaluate(`scrollBy(0, document.getElementById('listPets').getBoundingClientRect().top - 200)`);
+  await page.until(`document.querySelector('#parts [aria-current]').hash === '#listPets'`);
   assert.equal(await page.evaluate('document.querySelectorAll("[aria-current]").length'), 1);
+  await page.evaluate('document.querySelector("#parts a[href=\'#auth-apiKey\']").click()');
+  await page.until(`document.querySelector('#parts [aria-current]').hash === '#auth-apiKey'`);
   await page.evaluate('document.querySelector("#parts li:last-child a[href=\'#schema-ErrorBody\']").click()');
   await page.until(`document.querySelector('#parts [aria-current]').hash === '#schema-ErrorBody'`);
   assert.deepEqual(problems, []);
@@ -407,7 +432,7 @@ test('the theme can be switched, and the choice remains after a reload', options
   assert.deepEqual(await page.evaluate('Object.entries(localStorage)'), [['theme', 'dark']]);
 });
 
-test('without a key, it sends nothing, and says so at the field, to which the focus moves, not the page', options, async (t) => {
+test('without a key, it sends nothing, and says so at the field, without a jump', options, async (t) => {
   const { page, folder, address, requested, problems } = await open(t);
   for (const width of [390, 1280]) {
     await resize(page, width, 844);
