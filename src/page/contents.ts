@@ -56,10 +56,27 @@ export function initContents(): void {
   const openIfWide = (): void => void (contents.open = wide.matches);
   wide.addEventListener('change', openIfWide);
   openIfWide();
+  document.addEventListener('click', ({ target }) => {
+    const { hash = '' } = target instanceof Element && target.closest<HTMLAnchorElement>('a[href^="#"]') || {};
+    openFold(hash); // before the browser scrolls
+  });
+  const showTarget = (): void => {
+    if (openFold(location.hash)) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  };
+  addEventListener('hashchange', showTarget);
+  showTarget();
   contents.addEventListener('click', ({ target }) => {
     if (target instanceof HTMLAnchorElement) openIfWide();
   });
   initSearch();
+}
+
+/** Opens the fold that contains the target of a link, or is its content. Returns false if nothing had to be opened. */
+function openFold(hash: string): boolean {
+  const target = document.getElementById(hash.slice(1));
+  const fold = target?.closest('details') ?? target?.querySelector<HTMLDetailsElement>(':scope > details');
+  if (fold == null || fold.open) return false;
+  return fold.open = true;
 }
 
 function initSearch(): void {

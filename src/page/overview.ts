@@ -2,7 +2,7 @@
 import { firstCurlOf } from './curl.ts';
 import type { Description } from './description.ts';
 import { code, copyButton, element, inline, link, scrollable, type Child } from './dom.ts';
-import { tableOf } from './reference.ts';
+import { plansOf, tableOf } from './reference.ts';
 
 /** Returns the base address, how to get a key, a first request, and the plans. */
 export function overview(api: Description): Child[] {
@@ -11,7 +11,7 @@ export function overview(api: Description): Child[] {
   const base = code(absolute(servers[0]!.url));
   const first = api.entries.find(({ method, path }) => method === 'GET' && !path.includes('{')) ?? api.entries[0]!;
   const curl = element('code', {}, firstCurlOf(first.method, absolute(first.path)));
-  const plans = /(?<=^|\n)\| *plan [^]*?(?=\n\n|$)/.exec(info.description)?.[0];
+  const plans = plansOf(info.description);
   return [element('div', { class: 'columns' },
     element('div', {},
       element('p', { class: 'lead' }, ...inline(info.summary)),
@@ -26,5 +26,5 @@ export function overview(api: Description): Child[] {
       element('p', { class: 'type' }, 'Paste these lines into a shell, then paste your key. They send the request ',
         link(first.operation.operationId, first.operation.summary),
         '. To send it from this page, enter the key at the top, follow this link, and press Send.'),
-      ...(plans === undefined ? [] : [element('h2', {}, 'Plans'), tableOf(plans, 'Plans')])))];
+      ...(plans === undefined ? [] : [element('h2', { id: 'plans' }, 'Plans'), tableOf(plans, 'Plans')])))];
 }

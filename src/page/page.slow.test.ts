@@ -399,7 +399,7 @@ test('searches everything, and marks the current section', options, async (t) =>
   assert.equal(await valueOf(page, 'location.hash'), '#listOrders');
   await page.until(`document.querySelector('#parts [aria-current]').hash === '#listOrders'`);
   await search('');
-  for (const id of ['createPet', 'guide-limits', 'overview', 'shared-errors']) {
+  for (const id of ['createPet', 'overview', 'shared-errors']) {
     await page.evaluate(`document.getElementById('${id}').scrollIntoView()`);
     await page.until(`document.querySelector('#parts [aria-current]').hash === '#${id}'`);
   }
@@ -411,6 +411,51 @@ test('searches everything, and marks the current section', options, async (t) =>
   await page.until(`document.querySelector('#parts [aria-current]').hash === '#auth-apiKey'`);
   await page.evaluate('document.querySelector("#parts li:last-child a[href=\'#schema-ErrorBody\']").click()');
   await page.until(`document.querySelector('#parts [aria-current]').hash === '#schema-ErrorBody'`);
+  assert.deepEqual(problems, []);
+});
+
+test('the guide is folded, and links, the search and the address open it', options, async (t) => {
+  const { page, address, problems } = await open(t);
+  await resize(page, 1280);
+  assert.equal(await page.evaluate('document.querySelectorAll("#guide details[open]").length'), 0);
+  assert.equal(await page.evaluate('document.querySelectorAll("#guide details").length'), 10);
+  const y = await page.evaluate('document.getElementById("listPets").getBoundingClientRect().top + scrollY') as number;
+  assert.ok(y < 2_000, String(y));
+  const plans = await page.evaluate(`document.getElementById('main').textContent.split('Enterprise').length - 1`);
+  assert.equal(plans, 1, 'the plans are not there once');
+  /** Waits until an element is visible at the top of the window, in an open fold. */
+  const isShown = (id: string) => page.evaluate(`new Promise((resolve) => {
+    const check = () => {
+      const { top, height } = document.getElementById('${id}').getBoundingClientRect();
+      const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+      if (height > 0 && top >= 0 && (top <= 80 || isAtEnd)) resolve();
+      else requestAnimationFrame(check);
+    };
+    check();
+  })`);
+  const foldOf = (id: string) => `document.querySelector('#${id} > details')`;
+  await page.evaluate(`document.querySelector('#parts a[href="#guide-limits"]').click()`);
+  await isShown('guide-limits');
+  await page.until(`document.querySelector('#parts [aria-current]').hash === '#guide-limits'`);
+  assert.equal(await page.evaluate(`${foldOf('guide-limits')}.open`), true);
+  // The same link again, although the address does not change.
+  await page.evaluate(`${foldOf('guide-limits')}.open = false,
+    document.querySelector('#parts a[href="#guide-limits"]').click()`);
+  assert.equal(await page.evaluate(`${foldOf('guide-limits')}.open`), true);
+  await page.evaluate(`(() => {
+    const search = document.getElementById('search');
+    search.value = 'key_banned';
+    search.dispatchEvent(new Event('input'));
+    search.focus();
+  })()`);
+  await page.press('Enter');
+  await isShown('error-key_banned');
+  await page.evaluate(`${foldOf('guide-errors')}.open = false, location.hash = '#error-not_ready'`);
+  await isShown('error-not_ready');
+  await page.go('about:blank');
+  await page.go(`${address}/docs#error-not_found`);
+  await rendered(page);
+  await isShown('error-not_found');
   assert.deepEqual(problems, []);
 });
 

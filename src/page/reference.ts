@@ -31,15 +31,26 @@ export function operationText(api: Description, entry: Entry): HTMLElement {
       link('shared-errors', 'Shared errors')));
 }
 
-/** Returns the sections of a Markdown text, which may contain only headings, paragraphs, tables and code. */
+/** Returns the table of the plans in a Markdown text; undefined if there is none. */
+export function plansOf(markdown: string): string | undefined {
+  return /(?<=^|\n)\| *plan [^]*?(?=\n\n|$)/.exec(markdown)?.[0];
+}
+
+/**
+ * Returns the sections of a Markdown text, which may contain only headings, paragraphs, tables and code. Of each
+ * section, only the first sentence is visible until the reader opens it. The overview has the table of the plans.
+ */
 export function guideOf(markdown: string): HTMLElement[] {
   const [before = '', ...sections] = markdown.split(/^## /m);
+  const plans = plansOf(markdown);
   return [element('p', {}, ...inline(before)), ...sections.map((section) => {
     const [title = '', ...lines] = section.split('\n');
-    const blocks = lines.join('\n').trim().split(/\n{2,}/);
+    const [first = '', ...blocks] = lines.join('\n').trim().replace(/^(.*?\.) /, '$1\n\n').split(/\n{2,}/);
     const id = `guide-${title.toLowerCase().replaceAll(' ', '-')}`;
-    return element('section', { id }, element('h3', {}, title), ...blocks.map((block) =>
-      block.startsWith('|') ? tableOf(block, title) : element('p', {}, ...inline(block))));
+    return element('section', { id }, element('h3', {}, title), element('details', {},
+      element('summary', {}, ...inline(first)), ...blocks.map((block) =>
+        block === plans ? element('p', {}, 'The limits of each plan: ', link('plans', 'Plans'))
+          : block.startsWith('|') ? tableOf(block, title) : element('p', {}, ...inline(block)))));
   })];
 }
 
