@@ -134,12 +134,12 @@ test('the page is accessible to screen readers: language, scopes, order of headi
 });
 
 test('a block is cut only if it has more than six lines on a narrow screen, or on every screen', () => {
-  const cutOf = (response: string): string | undefined => {
+  const cutOf = (smallestCase: string): string | undefined => {
     const requirements = fixture.requirements.map((result) => ({
       ...result,
-      failures: result.failures.map((failure) => ({ ...failure, response })),
+      failures: result.failures.map((failure) => ({ ...failure, smallestCase })),
     }));
-    return /<dt>Response<\/dt><dd>(?:<details class="([^"]+)">)?/.exec(reportHtml({ ...fixture, requirements }))![1];
+    return /<dt>Smallest case<\/dt><dd>(?:<details class="([^"]+)">)?/.exec(reportHtml({ ...fixture, requirements }))![1];
   };
   for (const text of ['', 'x\n'.repeat(5), 'x'.repeat(6 * 38)]) assert.equal(cutOf(text), undefined);
   for (const text of ['x'.repeat(6 * 38 + 1), `${'x'.repeat(76)}\n`.repeat(4)]) assert.equal(cutOf(text), 'cut narrow');

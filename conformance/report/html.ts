@@ -138,18 +138,23 @@ function failureCase({ required, received, smallestCase, curl, response, replay 
 <dt>Received</dt><dd>${received}</dd>
 <dt>Smallest case</dt><dd>${block(smallestCase)}</dd>
 <dt>Reproduce</dt><dd>${block(curl)}</dd>
-<dt>Response</dt><dd>${block(response)}</dd>
+<dt>Response</dt><dd>${whole(response)}</dd>
 ${replay === undefined ? undefined : html`<dt>Replay</dt><dd><code>${replay}</code></dd>`}
 </dl>`;
 }
 
-/** A block of text. Only its first lines are visible until the reader unfolds it. */
+/** A block of text of which only the first lines are visible until the reader unfolds it. */
 function block(text: string): Markup {
   const rows = (columns: number): number =>
     text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
   const cut = rows(columnsOf.wide) > shownRows ? 'cut' : rows(columnsOf.narrow) > shownRows ? 'cut narrow' : undefined;
   const toggle = cut && html`<details class="${cut}"><summary>Show all</summary></details>`;
-  return html`${toggle}<pre class="copy">${lines(text)}</pre>`;
+  return html`${toggle}${whole(text)}`;
+}
+
+/** A block of text, uncut: the end of a response, its body, is the evidence. */
+function whole(text: string): Markup {
+  return html`<pre class="copy">${lines(text)}</pre>`;
 }
 
 function knownSection({ known, requirements }: Report): Markup | undefined {
