@@ -28,7 +28,9 @@ for (const scheme of ['http', 'https'] as const) {
         const bytes = await survive(t, overload, attacks[0]!, i % 2 === 0 ? 11_000 : 1_100);
         if (i > 0) resident.push(bytes);
       }
-      assert(resident[9]! <= 1.2 * resident[1]!, `bytes after each attack: ${resident.join(', ')}`);
+      // One value shows little, because it depends on when V8 has last collected garbage. A leak raises all of them.
+      const [first, last] = [resident.slice(0, 3), resident.slice(-3)];
+      assert(Math.min(...last) <= 1.2 * Math.max(...first), `bytes after each attack: ${resident.join(', ')}`);
       const { code, stderr } = await overload.server.stop();
       assert.equal(code, 0, stderr);
     });
