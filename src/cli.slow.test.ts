@@ -353,7 +353,7 @@ test('a wrong command line is one line and exit code 2, and the data folder is n
     [/keys revoke expects ID, received 0/, 'keys', 'revoke'],
     [/keys revoke expects ID, received 2/, 'keys', 'revoke', 'k1', 'k2'],
     [/keys rotate expects ID, received 0/, 'keys', 'rotate'],
-    [/keys set-plan expects ID PLAN, received 1; PLAN is free \(up to 60 .* or ent/, 'keys', 'set-plan', 'k1'],
+    [/keys set-plan expects ID PLAN, received 1; PLAN is free \(up to 60 .* or enterprise \(custom limits\); see/, 'keys', 'set-plan', 'k1'],
     [/keys revoke does not accept --grace/, 'keys', 'revoke', 'k1', '--grace', '1h'],
     [/keys create does not accept --orders/, ...create, '--orders'],
     [/export --json needs FILE, because stdout is for the animals/, 'export', '--json'],
@@ -683,29 +683,16 @@ test('if a new secret cannot be written to stdout, it is written to stderr', asy
   const folder = temporaryFolder(t);
   const server = await startServer(t, folder);
   await issued(t, folder, 'create', '--name', 'shop', '--plan', 'pro');
-  for (const [output, reason, ...flags] of [
-    ['> /dev/full', 'ENOSPC'], ['> /dev/full', 'ENOSPC', '--json'],
-    ['>&-', 'it is closed'], ['>&-', 'it is closed', '--json'],
-  ] as const) {
-    const command = `exec "$0" "$@" ${output}`;
+  for (const flags of [[], ['--json']]) {
+    const command = `exec "$0" "$@" > /dev/full`;
     const args = [process.execPath, cliPath, 'keys', 'rotate', 'k1', '--grace', '0s', '--data', folder, ...flags];
     const { code, stderr } = await new Program(t, ['sh', '-c', command, ...args]).ended;
     assert.equal(code, 1);
     const [problem = ''] = stderr.split('\n');
-    assert.match(problem, /^petstore: cannot write the new secret to stdout \([^\n]*\), so it follows here$/);
-    assert.ok(problem.includes(`(${reason}`), problem);
+    assert.match(problem, /^petstore: cannot write the new secret to stdout \(ENOSPC[^\n]*\), so it follows here$/);
     const [secret = ''] = /petstore_[0-9A-Za-z]{36}/.exec(stderr) ?? [];
     assert.equal(await statusFor(server, secret), 200, stderr);
   }
-  const redirected = (output: string, ...args: string[]): Promise<Ended> => {
-    const command = `exec "$0" "$@" --data "$STORE" ${output}`;
-    return new Program(t, ['sh', '-c', command, process.execPath, cliPath, ...args], { STORE: folder }).ended;
-  };
-  const discarded = await succeeded(redirected('> /dev/null', 'keys', 'rotate', 'k1'));
-  assert.doesNotMatch(discarded.stderr, /petstore_/);
-  await succeeded(redirected('> /dev/null', 'export'));
-  const unwritten = { code: 1, stdout: '', stderr: 'petstore: cannot write to stdout: it is closed; give FILE\n' };
-  assert.deepEqual(await redirected('>&-', 'export'), unwritten);
 });
 
 test('KEY=$(npm run -s petstore -- keys create …) works', async (t) => {

@@ -6,14 +6,12 @@ import { importOrders as importOrdersTo, importPets as importPetsTo } from '../p
 import { readRecords } from '../postgres-engine/export.ts';
 import { databaseStatus, runOnDatabase } from '../postgres-engine/run-command.ts';
 import { readDatabaseUrl, type DatabaseAddress } from '../postgres-engine/database-url.ts';
-import {
-  NoResponseError, type AccountCommandName, type Command, type KeyReport, type PlanRequest, type Result,
-} from '../control/commands.ts';
+import { NoResponseError, type AccountCommandName, type Command, type KeyReport, type PlanRequest, type Result } from '../control/commands.ts';
 import { askStatus } from '../file-engine/lock/status-client.ts';
 import { escapeControlCharacters } from '../domain/control-characters.ts';
 import { counted } from '../domain/counted.ts';
 import { OperatorError } from '../domain/operator-error.ts';
-import { isStdout, isStdoutClosed } from '../file-engine/files/output.ts';
+import { isStdout } from '../file-engine/files/output.ts';
 import {
   invalidValue, parseDuration, parseTime, placeOf, suggestion, usageError, wholeNumber, type parseFlags,
 } from '../program/flags.ts';
@@ -290,7 +288,7 @@ function idsOf(keys: readonly KeyReport[], name: string): string[] {
   return (usable.length > 0 ? usable : named).map(({ id }) => id);
 }
 
-/** Asks on the terminal whether to go on. Throws an OperatorError if not: with exit code 130 after Ctrl-C. */
+/** Asks on the terminal whether to go on. Throws an OperatorError if not: with exit code 130 after Ctrl-C, as shells do. */
 async function confirm(effect: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const response = await new Promise<string | number>((resolve) => {
@@ -353,7 +351,6 @@ async function exportAll(flags: Flags, file?: string): Promise<Outcome> {
   const path = file === undefined || isStdout(file) ? null : resolve(file);
   const what = flags.orders ? 'orders' : 'animals';
   if (flags.json && path === null) throw usageError(`export --json needs FILE, because stdout is for the ${what}`);
-  if (path === null && isStdoutClosed()) throw new OperatorError('cannot write to stdout: it is closed; give FILE');
   const { count, unsynced } = await withProgress('export', (progress) => {
     const output = { format, path, force } as const;
     if (typeof place === 'string') return exportRecords({ folder: place, what, ...output, log, progress });

@@ -67,7 +67,7 @@ export function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Ends the process without a message when the reader of stdout, such as `head`, closes the pipe. */
+/** Ends the process without a message when the reader of stdout closes the pipe, as `head` does: it has what it wanted. */
 export function endWithReader(): void {
   process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(process.exitCode ?? 0);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
-  closeSync, fstatSync, fsyncSync, openSync, readSync, realpathSync, renameSync, rmSync, statSync, writeSync,
+  closeSync, fstatSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync,
 } from 'node:fs';
 import { OperatorError } from '../../domain/operator-error.ts';
 import { onDisk } from '../../files/errors.ts';
@@ -46,18 +46,6 @@ export function isStdout(path: string): boolean {
     return isSame(statSync(path, { bigint: true }), fstatSync(1, { bigint: true }));
   } catch {
     return false; // there is no such file, or stdout is closed
-  }
-}
-
-/**
- * Whether this program was started with a closed stdout (`>&-`). Node then opens /dev/null in its place, to read and
- * write. A shell that sends stdout to /dev/null opens it only to write.
- */
-export function isStdoutClosed(): boolean {
-  try {
-    return isStdout('/dev/null') && readSync(1, Buffer.alloc(1)) === 0;
-  } catch {
-    return false; // it is open only to write
   }
 }
 
