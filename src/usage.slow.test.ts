@@ -234,8 +234,8 @@ test('wrong arguments of usage and unban are one line', async (t) => {
   const called = `node ${relative('', cliPath)}`;
   const { folder } = await bannedFolder(t);
   for (const [args, code, message] of [
-    [['usage', 'k9'], 1, `there is no key k9; "${called} keys list --data ${folder}" shows all keys`],
-    [['keys', 'unban', 'k9'], 1, `there is no key k9; "${called} keys list --data ${folder}" shows all keys`],
+    [['usage', 'k9'], 1, `there is no key with the id k9; "${called} keys list --data ${folder}" shows all keys`],
+    [['keys', 'unban', 'k9'], 1, `there is no key with the id k9; "${called} keys list --data ${folder}" shows all keys`],
     [['keys', 'unban'], 2, 'keys unban expects ID, received 0; see --help'],
     [['usage', 'k1', 'k2'], 2, 'usage expects [KEY], received 2; see --help'],
     [['usage', '--plan', 'pro'], 2, 'usage does not accept --plan; see --help'],

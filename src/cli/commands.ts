@@ -16,7 +16,6 @@ import {
   invalidValue, parseDuration, parseTime, placeOf, suggestion, usageError, wholeNumber, type parseFlags,
 } from '../program/flags.ts';
 import { permissionWarning } from '../file-engine/files/permissions.ts';
-import { noSuchKey } from '../keys/key.ts';
 import { newSecret } from '../keys/secret.ts';
 import { planList, planOf } from '../limits/plans.ts';
 import { log } from '../program/program.ts';
@@ -239,7 +238,7 @@ async function create(flags: Flags): Promise<Outcome> {
 
 async function rotate(flags: Flags, id: string): Promise<Outcome> {
   const graceMs = parseDuration('--grace', flags.grace ?? '24h');
-  return withSecret('rotated', (secret) => runOnKey(flags, { op: 'rotate', id, graceMs, secret }));
+  return withSecret('rotated', (secret) => run(flags, { op: 'rotate', id, graceMs, secret }));
 }
 
 async function revoke(flags: Flags, id: string): Promise<Outcome> {
@@ -249,11 +248,11 @@ async function revoke(flags: Flags, id: string): Promise<Outcome> {
     // Without such a key, the command below fails and says why.
     if (key !== undefined) await confirm(`Once it is revoked, ${describeKey(key)} can never be used again.`);
   }
-  return changeOf('revoked', await runOnKey(flags, { op: 'revoke', id }));
+  return changeOf('revoked', await run(flags, { op: 'revoke', id }));
 }
 
 async function setPlan(flags: Flags, id: string, plan: string): Promise<Outcome> {
-  return changeOf('moved', await runOnKey(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
+  return changeOf('moved', await run(flags, { op: 'set-plan', id, ...planRequest(flags, plan) }));
 }
 
 async function list(flags: Flags): Promise<Outcome> {
@@ -262,7 +261,7 @@ async function list(flags: Flags): Promise<Outcome> {
 }
 
 async function unban(flags: Flags, id: string): Promise<Outcome> {
-  const { keys: [key], unbanned } = await runOnKey(flags, { op: 'unban', id });
+  const { keys: [key], unbanned } = await run(flags, { op: 'unban', id });
   const note = unbanned ? `lifted the ban of ${describeKey(key!)}` : `${describeKey(key!)} is not banned`;
   return { report: { key, unbanned }, note };
 }
@@ -449,23 +448,6 @@ function folderOf(flags: Flags): string {
 function run<Op extends AccountCommandName>(flags: Flags, command: Command<Op>): Promise<Result<Op>> {
   const place = locate(flags);
   return typeof place === 'string' ? runCommand(place, command, log) : runOnDatabase(place, command);
-}
-
-/** Runs a command on the key with an id. If a name was given instead of an id, the error states the id. */
-async function runOnKey<Op extends 'rotate' | 'revoke' | 'set-plan' | 'unban'>(
-  flags: Flags, command: Command<Op> & { readonly id: string },
-): Promise<Result<Op>> {
-  const { id } = command;
-  try {
-    return await run<Op>(flags, command);
-  } catch (error) {
-    if (!(error instanceof OperatorError) || error.message !== noSuchKey(id).message) throw error;
-    const { items } = await run(flags, { op: 'list' });
-    const ids = idsOf(items, id);
-    if (ids.length === 0) throw error;
-    const named = ids.length === 1 ? `${ids[0]} has` : `${ids.join(' and ')} have`;
-    throw new OperatorError(`there is no key with the id ${id}, but ${named} this name: give the id`);
-  }
 }
 
 /** Makes a secret for a change, which is printed even if it is not known whether the change was made. */

@@ -134,7 +134,7 @@ test('a response over the socket is a result, or one line with an exit code', as
   const ring = keysIn(temporaryFolder(t));
   assert.deepEqual(await respond(ring, { op: 'list', from: 0 }), { result: { items: [], next: null } });
   assert.deepEqual(await respond(ring, { op: 'revoke', id: 'k9' }), {
-    error: 'there is no key k9; "petstore keys list" shows all keys',
+    error: 'there is no key with the id k9; "petstore keys list" shows all keys',
     exitCode: 1,
   });
   assert.deepEqual(await respond(ring, create('')), {

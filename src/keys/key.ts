@@ -59,7 +59,7 @@ export function requireActive(key: Key, now: number): void {
 
 /** The error for an id that no key has. */
 export function noSuchKey(id: string): OperatorError {
-  return new OperatorError(`there is no key ${id}; "petstore keys list" shows all keys`);
+  return new OperatorError(`there is no key with the id ${id}; "petstore keys list" shows all keys`);
 }
 
 function storedSecret(secret: string): KeySecret {

@@ -154,7 +154,7 @@ test('changing a key that does not exist is an error', async (t) => {
   const ring = new KeyRing(temporaryFolder(t));
   await ring.create('a', pro, null, now);
   for (const id of ['k2', 'k0', 'k01', 'K1', '', 'a', '__proto__']) {
-    const refusal = { message: `there is no key ${id}; "petstore keys list" shows all keys`, exitCode: 1 };
+    const refusal = { message: `there is no key with the id ${id}; "petstore keys list" shows all keys`, exitCode: 1 };
     await assert.rejects(ring.revoke(id, now), refusal);
     await assert.rejects(ring.rotate(id, 0, now), refusal);
     await assert.rejects(ring.setPlan(id, pro, now), refusal);
