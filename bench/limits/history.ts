@@ -1,6 +1,7 @@
 /** The history of a key: its exchanges, which the kit judges as a whole. */
 import { exchangeOf, isBefore, type Exchange } from '../../conformance/limits/exchange.ts';
-import { groupsOf, judgeGroup } from '../../conformance/limits/families.ts';
+import { judgeGroup } from '../../conformance/limits/fit.ts';
+import { groupsOf } from '../../conformance/limits/group.ts';
 import { judge, violationOf } from '../../conformance/limits/judge.ts';
 import type { Response } from './responses.ts';
 

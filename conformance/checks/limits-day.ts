@@ -26,7 +26,8 @@ export const dayLimitChecks: readonly Check[] = [
     const day = first.rateLimits;
     if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');
     const untilReset = day.reset * 1000 - t.serverTime();
-    if (untilReset > dayMs + toleranceMs) throw new Inconclusive('Reset is more than a day ahead; see limits.reset-time');
+    if (untilReset > dayMs + toleranceMs)
+      throw new Inconclusive('Reset is more than a day ahead; see limits.reset-time');
     if (untilReset <= longWindowMs)
       throw new Skipped('the headers do not show the day, so what remains of it is unknown or too much to use up');
     if (day.remaining > maxOfDay)

@@ -1,9 +1,9 @@
-/** Section 8: a key at its limit. The probes (limits/plan.ts) use up the limit; the history is judged as a whole. */
+/** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { plans } from '../client/pacing.ts';
 import { exchangeOf, isRefused } from '../limits/exchange.ts';
-import { exhaust } from '../limits/plan.ts';
+import { exhaust } from '../limits/probes.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';

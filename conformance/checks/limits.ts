@@ -1,7 +1,7 @@
 /** Section 8: the rate limit headers, below the limit. */
 import { listOrders, listPets } from '../client/requests.ts';
 import { isAdmitted } from '../limits/exchange.ts';
-import { familyOf } from '../limits/families.ts';
+import { familyOf } from '../limits/fit.ts';
 import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';

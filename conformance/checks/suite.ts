@@ -92,7 +92,7 @@ function atLimitEstimate(session: Session): { readonly requests: number; readonl
   const now = session.clock.now();
   const pacer = session.client.pacer(session.exhaustKey.key);
   const day = pacer.longWindow(now);
-  // The probes use up three windows: the current one and two more (limits/plan.ts).
+  // The probes use up three windows: the current one and two more (limits/probes.ts).
   if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 40, seconds: pacer.endsIn(now) / 1000 + 135 };
   const requests = day.remaining <= maxOfDay ? day.remaining : 0;
   return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
@@ -170,7 +170,8 @@ export async function runChecks(
   if (session.options.known === undefined) return;
   await register('Every known deviation occurs, and has not expired', async () => {
     const outdated = session.knownResults().filter(isOutdated);
-    if (outdated.length > 0) throw new TestFailed(outdated.map((known) => `${known.id}: ${knownText(known)}`).join('\n'));
+    const lines = outdated.map((known) => `${known.id}: ${knownText(known)}`);
+    if (outdated.length > 0) throw new TestFailed(lines.join('\n'));
   });
 }
 

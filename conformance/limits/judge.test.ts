@@ -6,7 +6,7 @@ import { hit, limiters, look, type Limiter } from '../mutants/families/limiters.
 import { randomOf } from '../mutants/families/random.ts';
 import type { Exchange } from './exchange.ts';
 import { judge } from './judge.ts';
-import { exhaust } from './plan.ts';
+import { exhaust } from './probes.ts';
 import { simulate, simulation, type Fault, type Step, type World } from './testing/simulate.ts';
 
 const worlds: fc.Arbitrary<World> = fc.record({
@@ -64,7 +64,7 @@ describe('no history of a conforming limiter, and no part of one, is a violation
 
 const near: World = { limit: 60, latencyMs: 4, offsetMs: 777, round: 'up', cachesDate: false, others: false };
 
-/** The history of the plan of --exhaust. */
+/** The history of the probes of --exhaust. */
 async function planned(limiter: Limiter, world: World, seed: string, fault?: Fault) {
   const { exchanges, together, pause, now } = simulation(limiter, world, randomOf(seed), fault);
   const prober = {
@@ -77,7 +77,7 @@ async function planned(limiter: Limiter, world: World, seed: string, fault?: Fau
   return { exchanges, seconds: (now() - begin) / 1_000 };
 }
 
-describe('the plan of --exhaust', () => {
+describe('the probes of --exhaust', () => {
   for (const limiter of limiters) {
     for (const [limit, latencyMs, round] of [[60, 4, 'up'], [60, 300, 'down'], [300, 30, 'now+duration']] as const) {
       test(`${limiter.id}, ${limit} a minute, ${latencyMs} ms, Reset rounded ${round}`, async () => {

@@ -7,10 +7,10 @@ import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import type { Violation } from '../verdicts/results.ts';
 import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { judgeGroup, type Contradiction } from './fit.ts';
 import {
-  countedBetween, groupsOf, isBanned, isFirstRefusal, jitter, judgeGroup, lateMs, sendingsOf, usedBetween,
-  type Contradiction, type Group,
-} from './families.ts';
+  countedBetween, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, usedBetween, type Group,
+} from './group.ts';
 
 /** The verdict of a history on one requirement. */
 export interface Verdict {
@@ -151,8 +151,8 @@ function alternation(all: readonly Exchange[]): Contradiction | undefined {
 const maxJudged = 20_000;
 
 /**
- * A contradiction as a violation, with evidence in one sentence: exchanges of the history none of which can be left out,
- * unless there are too many to find out in reasonable time. That the limiter is no bucket that refills in steps follows
+ * A contradiction as a violation, with evidence in one sentence: exchanges of the history none of which can be left
+ * out, unless there are too many to find out in reasonable time. That the limiter is no bucket that refills in steps follows
  * from the whole history, and often from nothing less.
  */
 export function violationOf(exchanges: readonly Exchange[], isExclusive: boolean, found: Contradiction): Violation {

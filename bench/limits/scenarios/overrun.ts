@@ -9,7 +9,7 @@
  * The history of the key shows whether the limit holds. Requests may return while others are in flight, so requests are
  * sent until one is refused.
  */
-import { lateMs } from '../../../conformance/limits/families.ts';
+import { lateMs } from '../../../conformance/limits/group.ts';
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { freshCost, maxBeyond, requireReading, type ScenarioContext } from '../context.ts';

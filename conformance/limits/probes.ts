@@ -18,7 +18,7 @@
 import { longWindowMs } from '../client/pacing.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 import { isRefused, type Exchange } from './exchange.ts';
-import { isBanned } from './families.ts';
+import { isBanned } from './group.ts';
 
 /** How the probes are sent. */
 export interface Prober<T> {

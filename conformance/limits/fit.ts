@@ -1,0 +1,190 @@
+/** How well the exchanges of a group fit the families of limiters: what contradicts the family that they fit best. */
+import { minuteMs } from '../client/limit-readings.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
+import { isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { familiesOf, type Family } from './families.ts';
+import {
+  countedBetween, epsilon, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
+} from './group.ts';
+
+/** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
+const reachMs = minuteMs + lateMs + tickMs;
+
+/**
+ * An exchange is compared with earlier ones. After so many of them, the distance between those that are compared
+ * doubles, except after the first time.
+ */
+const partSize = 64;
+
+/** The most rises of Remaining that are compared with the steps of a bucket. */
+const maxRises = 20;
+
+/** An exchange that contradicts earlier ones. */
+export interface Contradiction {
+  readonly id: RequirementId;
+  /** The exchange that contradicts earlier ones, and the one of these with the tightest bound. */
+  readonly at: Exchange;
+  readonly from: Exchange;
+  readonly required: string;
+  readonly received: string;
+}
+
+/** How a history fits a family. */
+interface Findings {
+  readonly contradictions: readonly Contradiction[];
+  /** For each requirement, the exchanges that could have contradicted the family. */
+  readonly judged: ReadonlyMap<RequirementId, readonly Exchange[]>;
+}
+
+/**
+ * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
+ * requests (see `hidden`) has more contradictions. `hasSteps`: whether the limiter may be a bucket that refills in
+ * steps.
+ */
+export function judgeGroup(
+  group: Group, hasSteps = true,
+): Findings & { readonly family: string; readonly isWhole: boolean } {
+  let best: (Findings & { readonly family: string }) | undefined;
+  const counts = new Map<Family, number>();
+  for (const family of familiesOf(group)) {
+    if (family.step !== undefined && !hasSteps) break;
+    const fewest = best?.contradictions.length ?? Infinity;
+    // Buckets that refill in steps permit much, so one of them must fit the whole history.
+    const most = family.step === undefined ? fewest : Math.min(1, fewest);
+    // Whether a family with fractions of requests fits as well matters only if refusals are judged.
+    if (fewest === 0 && (!group.isExclusive || family.hidden === 0)) continue;
+    const found = judgeFamily(group, family, most);
+    counts.set(family, found.contradictions.length);
+    if (found.contradictions.length < most) best = { ...found, family: family.name };
+  }
+  const { length } = best!.contradictions;
+  return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
+}
+
+/** Stops after more than `most` contradictions, because another family fits the history better. */
+function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
+  const { own, limit, clock, isExclusive, admitted } = group;
+  const contradictions: Contradiction[] = [];
+  const judged = new Map<RequirementId, Exchange[]>();
+  const meets = (id: RequirementId, one: Exchange) => judged.set(id, [...(judged.get(id) ?? []), one].slice(-3));
+  const counts = own.map((one) => ({
+    received: admitted.received(one.receivedTurn),
+    before: admitted.received(one.sentTurn),
+    sent: admitted.sent(one.receivedTurn),
+    self: isAdmitted(one) ? 1 : 0,
+  }));
+  const caps: number[] = [];
+  /** Exchanges between which a step must have taken place. */
+  const rises: (readonly [from: Exchange, to: Exchange])[] = [];
+  // For each exchange, the one with the latest Reset of those that arrived before it.
+  const latestBefore: (Exchange | undefined)[] = [undefined];
+  for (const [i, one] of own.entries())
+    latestBefore.push(latestBefore[i] === undefined || one.reset > latestBefore[i].reset ? one : latestBefore[i]);
+  const arrivals = own.map(({ receivedTurn }) => receivedTurn);
+  let begin = 0;
+  for (const [j, b] of own.entries()) {
+    const { received, before, self } = counts[j]!;
+    if (contradictions.length > most) break;
+    while (group.isShort && own[begin]!.receivedAt < b.sentAt - reachMs) begin++;
+    const left = family.most(j);
+    let cap = Math.min(b.remaining + family.hidden, limit - self, left);
+    let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
+    let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
+    // Of two concurrent requests, the later one may be answered first.
+    const arrived = upTo(arrivals, b.sentTurn);
+    const latest = latestBefore[arrived];
+    // Any part of a history must conform, so it is enough to compare some of the exchanges long before.
+    for (let i = arrived - 1, n = 0; i >= begin; i -= 1 << Math.max(0, Math.floor(n++ / partSize) - 1)) {
+      const a = own[i]!;
+      const { sent } = counts[i]!;
+      const refill = family.refill(i, j);
+      const known = Math.max(self, before - sent + self);
+      const hasRisen = b.remaining > caps[i]! - known;
+      const last = rises.at(-1)?.[1];
+      // The same step can be between two exchanges and between two others that were in flight with them.
+      const isNew = last === undefined || last === a || isBefore(last, a);
+      if (family.stepMs !== undefined && hasRisen && n === 0 && isNew) rises.push([a, b]);
+      if (refill < Infinity) {
+        const over = caps[i]! - Math.max(0, received - sent) + refill;
+        if (over < beyond) [beyond, beyondFrom] = [over, a];
+        const shown = caps[i]! - known + refill;
+        if (shown < bound) [bound, boundFrom] = [shown, a];
+        if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
+      }
+      if (!isExclusive) continue;
+      // A step that has taken place has refilled its whole number.
+      const stepped = hasRisen ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
+      const base = Math.max(family.floor(i, j), stepped);
+      if (base <= 0) continue;
+      const used = countedBetween(a, b);
+      if (!isRefused(b) && base - used > floor) [floor, floorFrom] = [base - used, a];
+      if (!isRefused(b) || isRefused(a)) continue;
+      const open = base - usedBetween(group, a, b);
+      if (open > promised) [promised, promisedFrom] = [open, a];
+    }
+    const contradicts = (id: RequirementId, from: Exchange, required: string, received: string) =>
+      void contradictions.push({ id, at: b, from, required, received });
+    const recent = rises.at(-1)?.[1] === b ? rises.slice(-maxRises) : [];
+    const often = recent.find(([{ sentAt }], i) => {
+      return recent.length - i > Math.floor((b.receivedAt - sentAt + 1) / family.stepMs!) + 1;
+    });
+    const least = isExclusive ? family.least(j) : -Infinity;
+    const now = clock === undefined ? undefined : b.receivedAt + clock.most;
+    const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
+    if (now !== undefined && b.reset * 1_000 > family.latest(b, now)) {
+      const ahead = Math.round(b.reset - now / 1_000);
+      contradicts('limits.resets', b, `a Reset no later than ${family.name} permits`, `one ${ahead} s ahead`);
+    } else if (family.isFixed && now !== undefined && latest !== undefined && b.reset < latest.reset - jitter) {
+      contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
+    } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
+      contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
+    } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(group, b)) {
+      contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
+    } else if (often !== undefined) {
+      contradicts('limits.remaining-never-rises', often[0], 'no more rises of Remaining than steps', `${b.remaining}`);
+    } else if (b.remaining > bound + epsilon) {
+      const rises = b.remaining > rise + epsilon;
+      const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';
+      const text = `Remaining of at most ${Math.max(0, Math.floor((rises ? rise : bound) + epsilon))}`;
+      contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
+    } else if (self > 0 && left < -epsilon) {
+      contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
+    } else if (!isRefused(b) && b.remaining > left + epsilon) {
+      const text = `Remaining of at most ${Math.floor(left + epsilon)}, because of the requests before`;
+      contradicts('limits.remaining-falls', b, text, `${b.remaining}`);
+    } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
+      const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;
+      contradicts('limits.admits', promisedFrom, text, `${b.status}`);
+    } else if (!isRefused(b) && b.remaining < Math.floor(floor + epsilon)) {
+      const id = floorFrom.reset + jitter < b.reset && family.isFixed ? 'limits.resets' : 'limits.remaining-falls';
+      contradicts(id, floorFrom, `Remaining of at least ${Math.floor(floor + epsilon)}`, `${b.remaining}`);
+    } else if (!isRefused(b) && b.remaining < least - epsilon) {
+      const text = `Remaining of at least ${Math.ceil(least - epsilon)}, because earlier requests no longer count`;
+      contradicts('limits.resets', b, text, `${b.remaining}`);
+    } else {
+      if (self > 0 && beyond < Infinity) meets('limits.refuses', b);
+      if (bound < Infinity) meets('limits.remaining-never-rises', b);
+      if (bound < Infinity && self > 0) meets('limits.remaining-falls', b);
+      if (floor > -Infinity && self > 0) meets('limits.admits', b);
+      cap = Math.max(Math.min(cap, beyond), 0);
+      caps.push(cap);
+      continue;
+    }
+    caps.push(b.remaining + family.hidden);
+  }
+  return { contradictions, judged };
+}
+
+/** Whether the status is neither that of an admitted request nor 429. */
+function isOther(one: Exchange): boolean {
+  return !isAdmitted(one) && !isRefused(one);
+}
+
+/** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */
+export function familyOf(exchanges: readonly Exchange[]): string {
+  const groups = groupsOf(exchanges, false);
+  const isFixed = (group: Group) => judgeFamily(group, familiesOf(group)[0]!).contradictions.length === 0;
+  if (!groups.every(isFixed)) return 'sliding: Reset moves';
+  const ends = new Set(exchanges.map(({ limit, reset }) => `${limit} ${Math.round(reset / 30)}`));
+  return ends.size > 2 ? 'fixed' : 'fixed, as far as one window shows';
+}
