@@ -1,6 +1,7 @@
 /** Attacks a server without a key, and measures meanwhile how it responds to a client that has one. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { certificateFlags, makeCertificate } from './certificates.ts';
 import { temporaryFolder, type Owner } from './owner.ts';
@@ -120,13 +121,13 @@ export class Overload {
   /** The priority of the attacker for the scheduler: 19 is the lowest. */
   attackerPriority = 0;
   readonly #owner: Owner;
-  readonly #store: string;
+  readonly #folder: string;
   readonly #secret: string;
   readonly #client: SteadyClient;
 
-  private constructor(owner: Owner, server: RunningServer, store: string, secret: string, client: SteadyClient) {
+  private constructor(owner: Owner, server: RunningServer, folder: string, secret: string, client: SteadyClient) {
     this.#owner = owner;
-    this.#store = store;
+    this.#folder = folder;
     this.#secret = secret;
     this.server = server;
     this.#client = client;
@@ -139,13 +140,15 @@ export class Overload {
    */
   static async start(owner: Owner, scheme: 'http' | 'https', heapMb: number | null): Promise<Overload> {
     const folder = temporaryFolder(owner);
-    const store = join(folder, 'store');
-    const command = [process.execPath, ...(heapMb === null ? [] : [`--max-old-space-size=${heapMb}`]), serverPath];
+    const store = storeIn(folder);
+    const snapshots = ['--heapsnapshot-signal=SIGUSR2', `--diagnostic-dir=${folder}`];
+    const heap = heapMb === null ? [] : [`--max-old-space-size=${heapMb}`];
+    const command = [process.execPath, ...snapshots, ...heap, serverPath];
     const tls = scheme === 'https' ? certificateFlags(folder, makeCertificate()) : [];
     const server = await startServer(owner, store, ['--demo', ...tls], command, { ACCESS_LOG: 'off' });
     const limits = ['--per-minute', '1000000000', '--per-day', '1000000000'];
     const secret = await makeKey(owner, store, 'enterprise', ...limits);
-    return new Overload(owner, server, store, secret, await SteadyClient.connect(owner, server.address, secret, animals));
+    return new Overload(owner, server, folder, secret, await SteadyClient.connect(owner, server.address, secret, animals));
   }
 
   /** Lets the client send so many requests while nobody attacks. */
@@ -162,7 +165,7 @@ export class Overload {
    */
   async survive(kind: Attack, connections: number, responses: number, newcomer = false): Promise<Latencies> {
     // The server learns late that connections are closed from which it does not read. Until then they keep others out.
-    while (newcomer && (await this.#connections()) > 1);
+    if (newcomer) await this.#attackerGone();
     this.#client.begin();
     const attacker = await attack(this.#owner, this.server.address, kind, connections, this.attackerPriority);
     if (newcomer) {
@@ -176,10 +179,40 @@ export class Overload {
     return latencies;
   }
 
-  /** How many connections the server has open. */
-  async #connections(): Promise<number> {
-    const { stdout } = await petstore(this.#owner, this.#store, 'status');
-    return Number(/connections +(\d+) of/.exec(stdout)![1]);
+  /** Waits until the client's connection is the only one that the server has open. */
+  async #attackerGone(): Promise<void> {
+    for (;;) {
+      const { stdout } = await petstore(this.#owner, storeIn(this.#folder), 'status');
+      if (Number(/connections +(\d+) of/.exec(stdout)![1]) <= 1) return;
+    }
+  }
+
+  /**
+   * Waits until no attacker is connected, and returns the size of the objects that the server still refers to, in
+   * bytes. Unlike resident memory, it does not depend on when V8 collects garbage and how large it lets the heap grow.
+   * It is the smallest of three heap snapshots, because the server may process a request when it writes one.
+   */
+  async retainedBytes(): Promise<number> {
+    await this.#attackerGone();
+    const sizes = [];
+    while (sizes.length < 3) {
+      this.server.child.kill('SIGUSR2');
+      sizes.push(await this.#snapshotBytes());
+    }
+    return Math.min(...sizes);
+  }
+
+  /** Waits for a heap snapshot, deletes it and returns the size of its objects. */
+  async #snapshotBytes(): Promise<number> {
+    for (;;) {
+      await delay(50); // nothing tells when the file is complete
+      const name = readdirSync(this.#folder).find((one) => one.endsWith('.heapsnapshot'));
+      if (name === undefined) continue;
+      const snapshot = parsed(readFileSync(join(this.#folder, name), 'utf8'));
+      if (snapshot === null) continue;
+      rmSync(join(this.#folder, name));
+      return sizeOf(snapshot);
+    }
   }
 
   /** The memory of the server in bytes; 0 where the system does not tell. */
@@ -187,6 +220,32 @@ export class Overload {
     const file = `/proc/${this.server.child.pid}/status`;
     return existsSync(file) ? 1024 * Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(file, 'utf8'))![1]) : 0;
   }
+}
+
+/** The parts of V8's format of a heap snapshot that tell the size of the objects. */
+interface HeapSnapshot {
+  readonly snapshot: { readonly meta: { readonly node_fields: readonly string[] } };
+  /** For each object, the values of `node_fields`. */
+  readonly nodes: readonly number[];
+}
+
+/** The snapshot in the file; null while it is not complete. */
+function parsed(text: string): HeapSnapshot | null {
+  try {
+    return JSON.parse(text) as HeapSnapshot;
+  } catch {
+    return null;
+  }
+}
+
+function sizeOf({ snapshot: { meta: { node_fields: fields } }, nodes }: HeapSnapshot): number {
+  let bytes = 0;
+  for (let i = fields.indexOf('self_size'); i < nodes.length; i += fields.length) bytes += nodes[i]!;
+  return bytes;
+}
+
+function storeIn(folder: string): string {
+  return join(folder, 'store');
 }
 
 function start(owner: Owner, script: string, address: string, options: object): Program {
