@@ -44,7 +44,7 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   const { code, stdout, stderr } = await bench(
     await server(t),
     '--scenario',
-    'exact',
+    'latency',
     '--plan',
     'free',
     '--report',
@@ -55,13 +55,13 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   assert.match(stdout, /At most \d+ requests in all, [^]* Of its day they take \d+ at most\./);
   assert.match(
     stdout,
-    /\n✓ passed exact\n  demanded  as many requests [^]*\n  seen      58 of 58 [^]*\n  200       p50 .*, p90 .* of \d+ responses\n/,
+    /\n✓ passed latency\n  demanded  every response [^]*\n  200       p50 .*, p90 .* of \d+ responses\n/,
   );
   assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
-  assert.match(stderr, /^ {2}exact: begins, about \d+ s left\n/);
+  assert.match(stderr, /^ {2}latency: begins, about \d+ s left\n/);
   assert.deepEqual(readdirSync(folder).sort(), ['limits-junit.xml', 'limits.html', 'limits.json']);
   const report = reportIn(folder);
-  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [2, 0, 1]);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [2, 0, 2]);
   const [, announced] = /At most (\d+) requests in all/.exec(stdout)!;
   assert.deepEqual([report.sent.most, report.sent.withKey <= Number(announced)], [Number(announced), true]);
   assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);
@@ -71,7 +71,7 @@ for (const ms of [20_000, -600_000]) {
   test(`the system's clock is set by ${ms} ms every two seconds: no verdict and no duration changes`, async (t) => {
     const [{ baseUrl }, folder] = [await quickServer(t), temporaryFolder(t)];
     const environment = { BASE_URL: baseUrl, API_KEY: apiKey, ...steppingClock(ms) };
-    const { code, stdout, stderr } = await start(['recovery', 'boundary', '--report', folder], environment).ended;
+    const { code, stdout, stderr } = await start(['latency', 'boundary', '--report', folder], environment).ended;
     assert.equal(code, 0, stdout + stderr);
     assert.match(stdout, /\nALL DEMANDS MET: 2 passed/);
     assert.doesNotMatch(readFileSync(join(folder, 'limits-junit.xml'), 'utf8'), /time="-/);
@@ -81,9 +81,9 @@ for (const ms of [20_000, -600_000]) {
 }
 
 test('a demand that is not met: exit 1', async (t) => {
-  const { code, stdout } = await bench(await server(t, 'limits-403'), 'exact');
+  const { code, stdout } = await bench(await server(t, 'limits-403'), 'latency');
   assert.equal(code, 1, stdout);
-  assert.match(stdout, /✗ failed exact\n  demanded  [^]*\n  seen      1 × 403/);
+  assert.match(stdout, /✗ failed latency\n  demanded  [^]*\n  seen      2 × 403/);
   assert.match(stdout, /\nNOT ALL DEMANDS MET: 0 passed, 1 failed/);
 });
 
@@ -91,7 +91,7 @@ test('what cannot be tested: exit 2, in one line, without the key', async () => 
   const nowhere = { baseUrl: 'http://127.0.0.1:1/v1', apiKey };
   const proxied = { BASE_URL: 'https://pets.example/v1', API_KEY: apiKey };
   const runs: readonly (readonly [Promise<Ended>, RegExp])[] = [
-    [bench(nowhere, 'exact'), /^bench:limits: no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/],
+    [bench(nowhere, 'latency'), /^bench:limits: no response from http:\/\/127\.0\.0\.1:1\/v1: .*ECONNREFUSED/],
     [bench(nowhere, '--compare', '/nowhere/limits.json'), /^bench:limits: --compare ENOENT: .*'\/nowhere\/limits.json'/],
     [start(['--remote'], { ...proxied, HTTPS_PROXY: 'socks5://p:1' }).ended, /^bench:limits: HTTPS_PROXY must be the /],
     [start(['--remote'], { ...proxied, HTTPS_PROXY: 'http://127.0.0.1:1' }).ended,
@@ -114,10 +114,10 @@ test('a server on another machine: only with --remote, and then no more requests
   if (address === undefined) return t.skip('this machine has no address but those of its loopback');
   const local = await proxy(t, await server(t), undefined, '0.0.0.0');
   const remote = { baseUrl: `http://${address}:${local.port}/v1`, apiKey };
-  const refused = await bench(remote, 'exact');
+  const refused = await bench(remote, 'latency');
   assert.deepEqual([refused.code, local.received.length], [2, 0]);
   assert.match(refused.stderr, /^bench:limits: \S+ is not this machine: --remote allows/);
-  const allowed = await bench(remote, 'exact', '--remote');
+  const allowed = await bench(remote, 'latency', '--remote');
   assert.equal(allowed.code, 0, allowed.stdout + allowed.stderr);
   const [, most] = /At most (\d+) requests in all/.exec(allowed.stdout)!;
   assert.ok(local.received.length > 60 && local.received.length <= Number(most), `${local.received.length} of ${most}`);
@@ -126,18 +126,18 @@ test('a server on another machine: only with --remote, and then no more requests
 test('Ctrl-C: a report, exit 2, and nothing left behind, even if npm repeats the signal', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
   const again = encodeURIComponent('process.once("SIGINT", () => process.kill(process.pid, "SIGINT"))');
-  const run = start(['recovery', 'boundary', '--report', report], {
+  const run = start(['boundary', 'ban', '--until-ban', '--report', report], {
     TMPDIR: folder,
     NODE_OPTIONS: `--import=data:text/javascript,${again}`,
   });
-  await run.printed(/recovery: .*waiting \d+ s/, 'stderr');
+  await run.printed(/boundary: .*waiting \d+ s/, 'stderr');
   assert.equal(leftBehind(folder).length, 1);
   run.child.kill('SIGINT');
   const { code, stdout, stderr } = await run.ended;
   assert.equal(code, 2, stdout + stderr);
   assert.match(
     stdout,
-    /\n\? inconclusive recovery\n.*\n  seen      it was interrupted\n[^]*\n– skipped boundary\n[^]*\n  seen      it was interrupted\n/,
+    /\n\? inconclusive boundary\n.*\n  seen      it was interrupted\n[^]*\n– skipped ban\n[^]*\n  seen      it was interrupted\n/,
   );
   assert.match(stdout, /\nNOT TESTED TO THE END: .*; it was interrupted\n\nReports: /);
   assert.equal(reportIn(report).aborted, 'it was interrupted');
@@ -151,8 +151,8 @@ test('Ctrl-C: a report, exit 2, and nothing left behind, even if npm repeats the
 test('a second Ctrl-C kills our own server if it does not stop after the first one', async (t) => {
   if (!existsSync('/proc/self/cmdline')) return t.skip('it needs /proc to see processes');
   const folder = temporaryFolder(t);
-  const run = start(['recovery'], { TMPDIR: folder });
-  await run.printed(/recovery: .*waiting \d+ s/, 'stderr');
+  const run = start(['boundary'], { TMPDIR: folder });
+  await run.printed(/boundary: .*waiting \d+ s/, 'stderr');
   const servers = processesOn(folder);
   assert.equal(servers.length, 1);
   process.kill(servers[0]!, 'SIGSTOP');
@@ -163,7 +163,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
   assert.equal((await run.ended).code, 130);
   assert.match(
     run.stdout,
-    /\n\? inconclusive recovery\n.*\n  seen      it was interrupted\n/,
+    /\n\? inconclusive boundary\n.*\n  seen      it was interrupted\n/,
     'the first one had an effect',
   );
   assert.deepEqual(leftBehind(folder), []);
@@ -171,7 +171,7 @@ test('a second Ctrl-C kills our own server if it does not stop after the first o
 
 test('stdout is closed: stderr names no error, and the reports and the exit code are the same', async (t) => {
   const [folder, report] = [temporaryFolder(t), temporaryFolder(t)];
-  const run = start(['exact', '--report', report], { TMPDIR: folder });
+  const run = start(['latency', '--report', report], { TMPDIR: folder });
   await run.printed(/One request to/);
   run.child.stdout.destroy();
   const { code, stderr } = await run.ended;

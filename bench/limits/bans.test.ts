@@ -49,8 +49,9 @@ describe('bans', () => {
   test('one that begins and ends', async (t) => {
     const result = await ban(t, banning(40));
     assert.equal(result.verdict, 'passed', textOf([result]));
-    // The first refusal occurred while the key was driven to its limit.
-    assert.equal(result.figures['refused_requests'], 39);
+    // The first refusals, one on each connection at most, occurred while the key was driven to its limit.
+    const refused = Number(result.figures['refused_requests']);
+    assert.ok(refused >= 30 && refused <= 39, `${refused}`);
     assert.equal(result.figures['length_s'], 300);
   });
 
@@ -68,33 +69,23 @@ describe('bans', () => {
   });
 
   test('one that the scenario does not intend: the run reports it, and waits for it if it is short', async (t) => {
-    const long = await reportOf(t, { fault: banning(1), names: ['exact', 'refusal'] });
+    const long = await reportOf(t, { fault: banning(1), names: ['latency', 'strangers'] });
     assert.match(
       textOf(long.scenarios),
-      /exact \| passed .*; a 429 required a wait of 5 min 0 s, well beyond the end of the window: a ban/,
+      /latency \| passed .*; a 429 required a wait of 5 min 0 s, well beyond the end of the window: a ban/,
     );
-    assert.match(textOf(long.scenarios), /refusal \| inconclusive \| the key is banned for another 5 min 0 s/);
+    assert.match(textOf(long.scenarios), /strangers \| inconclusive \| the key is banned for another 5 min 0 s/);
     assert.equal(long.timeline.bans.length, 1);
-    const short = await reportOf(t, { fault: banning(1, { lengthMs: 100_000 }), names: ['exact', 'refusal'] });
-    assert.deepEqual(
-      [short.scenarios[1]!.verdict, short.scenarios[1]!.refused],
-      ['passed', 3],
-      textOf(short.scenarios),
-    );
+    const short = await reportOf(t, { fault: banning(1, { lengthMs: 100_000 }), names: ['latency', 'strangers'] });
+    assert.equal(short.scenarios[1]!.verdict, 'passed', textOf(short.scenarios));
   });
 
   test('one that a third refusal would cause: no scenario causes it without --until-ban', async (t) => {
     const careful = await reportOf(t, { fault: banning(3, { inARow: true }) });
-    assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 6], textOf(careful.scenarios));
+    assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 4], textOf(careful.scenarios));
     assert.deepEqual(careful.timeline.bans, []);
     const asked = await reportOf(t, { fault: banning(3), names: ['ban'], settings: { untilBan: true } });
     assert.deepEqual([asked.exitCode, asked.timeline.bans.length], [0, 1], textOf(asked.scenarios));
-  });
-
-  test('a server that bans although a refused client has waited for Retry-After fails', async (t) => {
-    const result = await resultOf(t, 'recovery', { fault: { ...banning(2), retryAfter: base.retryAfter } });
-    const failure = /^limits\.recovers: required .* because it was sent after the 6 s of Retry-After; received 429 /;
-    assert.match(result.failures.join(), failure, textOf([result]));
   });
 
   test('a server that never bans: no failure, and no more refusals than announced', async (t) => {

@@ -7,8 +7,8 @@ import { reportOf } from './testing/runs.ts';
 
 let [right, wrong]: LimitsReport[] = [];
 before(async () => {
-  right = await reportOf({ after }, { names: ['exact', 'ban'] });
-  wrong = await reportOf({ after }, { names: ['exact', 'ban'], fault: 'limits-one-more' });
+  right = await reportOf({ after }, { names: ['boundary', 'ban'] });
+  wrong = await reportOf({ after }, { names: ['boundary', 'ban'], fault: 'limits-one-more' });
 });
 
 const read = (report: object) => readEarlier(JSON.stringify(report), 'limits.json');
@@ -16,18 +16,18 @@ const read = (report: object) => readEarlier(JSON.stringify(report), 'limits.jso
 test('verdicts and metrics that differ, in both directions; nothing if none does', () => {
   const worse = comparisonText(read(right!), wrong!);
   assert.match(worse, /^Before  http\S+, \S+ \S+ UTC: all demands met\nNow     http\S+, .*: not all demands met\n\n/);
-  assert.match(worse, /\nWorse: .*\n  exact: passed → failed\n/);
-  assert.match(worse, /\nMetrics that differ\n[^]*  exact\.admitted_requests +58 → +59   ×1\.02\n/);
-  assert.doesNotMatch(worse, /remaining_requests|Better|Other/);
-  assert.match(comparisonText(read(wrong!), right!), /\nBetter: .*\n  exact: failed → passed\n/);
+  assert.match(worse, /\nWorse: .*\n  boundary: passed → failed\n/);
+  assert.match(worse, /\nMetrics that differ\n[^]*  boundary\.before_requests +60 → +61   ×1\.02\n/);
+  assert.doesNotMatch(worse, /limit_requests|Better|Other/);
+  assert.match(comparisonText(read(wrong!), right!), /\nBetter: .*\n  boundary: failed → passed\n/);
   assert.deepEqual(comparisonText(read(right!), right!).split('\n').length, 2);
-  const { 'exact.admitted_requests': _, ...fewer } = right!.metrics;
-  assert.match(comparisonText(read({ ...right!, metrics: fewer }), right!), /\n  exact\.admitted_requests +– → +58$/);
+  const { 'boundary.before_requests': _, ...fewer } = right!.metrics;
+  assert.match(comparisonText(read({ ...right!, metrics: fewer }), right!), /\n  boundary\.before_requests +– → +60$/);
 });
 
 test('a scenario that only one of the two runs had', () => {
-  const more = { ...right!, metrics: { ...right!.metrics, 'refusal.rounds_count': 2 } };
-  assert.doesNotMatch(comparisonText(read(more), right!), /refusal|Metrics/);
+  const more = { ...right!, metrics: { ...right!.metrics, 'neighbour.rounds_count': 2 } };
+  assert.doesNotMatch(comparisonText(read(more), right!), /neighbour|Metrics/);
 });
 
 test('a file that is not a report of this bench: one line', () => {

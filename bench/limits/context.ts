@@ -14,7 +14,7 @@ import { contradictionIn } from './history.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Watcher } from './progress.ts';
 import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
-import type { LoadOperation, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { wrongReset } from './windows.ts';
 
 /** A demand is not met, and nothing else can be measured. */
@@ -38,16 +38,6 @@ const maxRefused = 2;
 
 /** The most requests that `fresh` sends. */
 export const freshCost = maxTurns + 1;
-
-/** The number of requests beyond what remains of which one must be refused: some may return if windows move. */
-export function maxBeyond(limit: number): number {
-  return Math.max(10, Math.ceil(limit / 5));
-}
-
-/** The most requests that `drained` sends in addition to those that remain. */
-export function drainedCost(limit: number): number {
-  return freshCost + maxBeyond(limit);
-}
 
 /** The most requests that a run sends in one window. */
 const maxRemaining = 20_000;
@@ -168,69 +158,9 @@ export class ScenarioContext {
     }
   }
 
-  /**
-   * Returns a refusal of a key in a window that lasts long enough, after which the key may be refused once more. Sends
-   * requests until there is one, unless the last refusal serves.
-   *
-   * @throws Inconclusive if no request is refused
-   */
-  async drained(key: Key): Promise<Response> {
-    const all = this.#responses.get(key) ?? [];
-    const before = all.findLast(isRefused);
-    const mayBeRefused = key.own || all.slice(all.findLastIndex(isAdmitted) + 1).filter(isRefused).length < maxRefused;
-    if (before !== undefined && mayBeRefused && (this.retryAt(before) ?? 0) - this.clock.now() >= minLeftMs) {
-      return before;
-    }
-    const { responses, lost } = await this.useUp(key, await this.fresh(key), { overdraft: 1 });
-    const refused = responses.findLast(isRefused);
-    if (refused !== undefined) return refused;
-    throw new Inconclusive(`no request was refused${lost > 0 ? `; ${count(lost, 'request')} got no response` : ''}`);
-  }
-
-  /**
-   * Sends `overdraft` requests more than remain, and then one of each of `others`, each again until it is refused:
-   * requests may have returned meanwhile. If there are no others and all were admitted, the operation of the load takes
-   * their place.
-   */
-  async useUp(
-    key: Key, { reading: { limit, remaining } }: Read,
-    { overdraft, connections = this.settings.connections, others = [] }: {
-      readonly overdraft: number; readonly connections?: number; readonly others?: readonly LoadOperation[];
-    },
-  ): Promise<Pick<Sent, 'responses' | 'lost'>> {
-    this.doing(`${remaining + overdraft} requests over ${count(connections, 'connection')}`);
-    const responses: Response[] = [];
-    let lost = 0;
-    const send = async (load: Omit<Load, 'key'>): Promise<readonly Response[]> => {
-      const sent = await this.send({ key, ...load });
-      responses.push(...sent.responses);
-      lost += sent.lost;
-      return sent.responses;
-    };
-    await send({ amount: remaining + overdraft, connections });
-    const most = remaining + maxBeyond(limit);
-    const { operation: usual } = this.settings;
-    for (const operation of others.length === 0 && responses.every(isAdmitted) ? [usual] : others) {
-      for (let isOver = lost > 0; !isOver;) {
-        const back = this.lastOf(key)?.reading.remaining ?? 0;
-        await send({ amount: Math.min(back, most - responses.length - 1), connections });
-        const [response] = await send({ operation, amount: 1, connections: 1, mayAllBeLost: true });
-        isOver = response === undefined || lost > 0 || !isAdmitted(response) || responses.length >= most;
-      }
-    }
-    return { responses, lost };
-  }
-
   /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not state it. */
   retryAt(refusal: Response): number | undefined {
     return retryAt(refusal, this.client.serverTime(refusal.receivedAt));
-  }
-
-  /** How the limit in a response differs from the one that was promised; undefined if it does not. */
-  unpromised({ reading: { limit } }: Read): string | undefined {
-    const { promised } = this.settings;
-    if (promised === undefined || limit === promised.perMinute || limit === promised.perDay) return undefined;
-    return `X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`;
   }
 
   /** What the history of a key contradicts since a response, in a sentence; none if nothing. */
@@ -262,8 +192,10 @@ export class ScenarioContext {
       const minutes = count(Math.ceil(left / 60_000), 'minute');
       throw new Inconclusive(`the headers show a window that ends in ${minutes} (${remaining} of ${limit} remain)`);
     }
-    const unpromised = key.quiet && !key.own ? undefined : this.unpromised(read);
-    if (unpromised !== undefined) throw new Inconclusive(unpromised);
+    const { promised } = this.settings;
+    const isExpected = promised === undefined || limit === promised.perMinute || limit === promised.perDay;
+    if (isExpected || (key.quiet && !key.own)) return;
+    throw new Inconclusive(`X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`);
   }
 
   /** The milliseconds until the window of a response ends. */

@@ -44,13 +44,13 @@ test('all options', () => {
     'y',
     ...['--max-p50-ratio', '3', '--max-p99-ratio', '2.5', '--max-p99-ms', '400'],
   ];
-  assert.deepEqual(options([...flags, '--scenario', 'ban,exact', 'recovery']), {
+  assert.deepEqual(options([...flags, '--scenario', 'ban,boundary', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     promised: { plan: 'pro', perMinute: 300, perDay: 10_000 },
     ...{ operation: 'getPet', connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
     ...{ report: 'x', compare: 'y' },
     thresholds: { 'max-p50-ratio': 3, 'max-p99-ratio': 2.5, 'max-p99-ms': 400 },
-    names: ['exact', 'recovery', 'ban'],
+    names: ['latency', 'boundary', 'ban'],
   });
 });
 
@@ -103,13 +103,13 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['--duration', '1.5'], /^--duration must be an integer/],
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
-    [['--scenario', 'exact,bann'], /^--scenario bann: there are exact, recovery, /],
+    [['--scenario', 'latency,bann'], /^--scenario bann: there are latency, neighbour, /],
     [['--operation', 'list'], /^--operation must be listPets or getPet or listOrders or createPet, not list$/],
     [['--max-p99-ratio', '0'], /^--max-p99-ratio must be a number above 0, such as 2\.5, not 0$/],
     [['--max-p99-ms', '1e3'], /^--max-p99-ms must be a number above 0/],
     [['perfect'], /^--scenario perfect: there are /],
-    [['--scenario', ''], /^--scenario NAME: there are exact, /],
-    [['--scenario', ','], /^--scenario NAME: there are exact, /],
+    [['--scenario', ''], /^--scenario NAME: there are latency, /],
+    [['--scenario', ','], /^--scenario NAME: there are latency, /],
     [scenarios.map(({ name }) => name), /^--scenario ban needs --until-ban/],
     [['--base-url', '', '--api-key', key], /^--base-url is empty: it needs the address of a server/],
     [['--scenario', 'ban'], /^--scenario ban needs --until-ban/],

@@ -15,7 +15,7 @@ function runOn(target: Pick<RunOptions, 'baseUrl' | 'proxy'>): Run {
     ...target,
     keys: givenKeys(mainSecret, undefined),
     settings: usualSettings,
-    names: ['exact'],
+    names: ['latency'],
     clock: fakeClock(),
     signal: new AbortController().signal,
     watcher: silent,

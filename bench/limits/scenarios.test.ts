@@ -1,7 +1,7 @@
 /** Every scenario against servers that conform, each in its own way, and cases in which no verdict is possible. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { base, type Hooks, type Usage } from '../../conformance/mutants/server/hooks.ts';
+import { base, type Hooks } from '../../conformance/mutants/server/hooks.ts';
 import { limiterHooks, limiters } from '../../conformance/mutants/families/limiters.ts';
 import { variants, type Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
@@ -61,20 +61,19 @@ describe('servers that conform', () => {
       },
     };
     const report = await reportOf(t, { variant: nextToken, fault: slow, clock });
-    assert.deepEqual([report.exitCode, report.totals.passed], [0, 6], textOf(report.scenarios));
+    assert.deepEqual([report.exitCode, report.totals.passed], [0, 4], textOf(report.scenarios));
     const lavish: Partial<Hooks> = { ...slow, admitted: ({ remaining }) => remaining > -8 };
-    const wrong = await resultOf(t, 'exact', { variant: nextToken, fault: lavish, clock: fakeClock() });
+    const wrong = await resultOf(t, 'boundary', { variant: nextToken, fault: lavish, clock: fakeClock() });
     assert.match(wrong.failures.join(), /^limits\.refuses: /, textOf([wrong]));
   });
 
   test('every operation as the load', async (t) => {
     for (const operation of operations) {
-      const report = await reportOf(t, { settings: { operation }, names: ['exact', 'refusal', 'strangers'] });
-      assert.deepEqual([report.exitCode, report.totals.passed], [0, 3], textOf(report.scenarios));
-      assert.match(report.scenarios[1]!.seen ?? '', new RegExp(`${operation === 'listPets' ? 'getPet' : 'listPets'}`));
+      const report = await reportOf(t, { settings: { operation }, names: ['latency', 'strangers'] });
+      assert.deepEqual([report.exitCode, report.totals.passed], [0, 2], textOf(report.scenarios));
     }
-    const exempt = await resultOf(t, 'exact', { fault: 'limits-get-exempt', settings: { operation: 'getPet' } });
-    assert.match(exempt.failures.join(), /^limits\.refuses: .* GET \/pets\/\d+ → 200/, textOf([exempt]));
+    const exempt = await resultOf(t, 'boundary', { fault: 'limits-get-exempt', settings: { operation: 'getPet' } });
+    assert.match(exempt.failures.join(), /limits\.refuses: .* GET \/pets\/\d+ → 200/, textOf([exempt]));
   });
 
   for (const variant of [
@@ -95,14 +94,9 @@ describe('servers that conform', () => {
     for (const options of [{ unlimitedKeys: true }, { plan: 'pro', unpromised: true }] satisfies TestOptions[]) {
       const report = await reportOf(t, options);
       assert.equal(report.exitCode, 0, textOf(report.scenarios));
-      assert.equal(report.totals.passed, 6);
+      assert.equal(report.totals.passed, 4);
       assert.equal(verdicts(report)['ban'], 'skipped');
     }
-  });
-
-  test('a Retry-After that is an HTTP date', async (t) => {
-    const result = await resultOf(t, 'recovery', { variant: 'strict' });
-    assert.equal(result.verdict, 'passed', textOf([result]));
   });
 
   test('headers that show only the day: nothing is reported as wrong, and the day is not used up', async (t) => {
@@ -111,7 +105,7 @@ describe('servers that conform', () => {
     assert.equal(report.exitCode, 2);
     assert.match(
       textOf(report.scenarios),
-      /exact \| inconclusive \| the headers show a window that ends in \d+ minutes/,
+      /latency \| inconclusive \| the headers show a window that ends in \d+ minutes/,
     );
     assert.ok(report.sent.withKey < 100, `${report.sent.withKey}`);
   });
@@ -135,44 +129,6 @@ test('no third refusal of a key of the user in a minute without --until-ban', as
 });
 
 describe('what makes a verdict impossible', () => {
-  test('somebody else uses the key: inconclusive, not failed', async (t) => {
-    let usage: Usage | undefined;
-    const clock = fakeClock();
-    const shared = {
-      ...clock,
-      sleep: async (ms: number) => {
-        await clock.sleep(ms);
-        if (usage !== undefined) usage.minuteUsed += 4;
-      },
-    };
-    const fault: Partial<Hooks> = {
-      count: (of, exchange) => {
-        usage = of;
-        base.count(of, exchange);
-      },
-    };
-    const result = await resultOf(t, 'exact', { fault, clock: shared });
-    assert.deepEqual(
-      [result.verdict, result.reason],
-      ['inconclusive', 'somebody else used the key meanwhile, 2 times'],
-    );
-  });
-
-  test('the window ends while the requests are in flight: a second attempt', async (t) => {
-    let requests = 0;
-    const clock = fakeClock();
-    // The server's window ends in the middle of the first attempt.
-    const fault: Partial<Hooks> = {
-      count: (usage, exchange) => {
-        base.count(usage, exchange);
-        if (++requests === 30) clock.move(minuteMs);
-      },
-    };
-    const result = await resultOf(t, 'exact', { fault, clock });
-    assert.equal(result.verdict, 'passed', textOf([result]));
-    assert.ok(result.admitted > 90, textOf([result]));
-  });
-
   test('a firewall that shuts out requests without a key: only their scenario cannot be judged', async (t) => {
     const report = await reportOf(t, {
       cuts: (_, authorization) => authorization !== `Bearer ${mainSecret}`,
@@ -187,10 +143,10 @@ describe('what makes a verdict impossible', () => {
 
   test('a server that closes every connection: all but its latencies can be judged', async (t) => {
     const fault: Partial<Hooks> = { response: (sent) => (sent.headers.push(['Connection', 'close']), sent) };
-    const report = await reportOf(t, { fault, names: ['exact', 'refusal', 'strangers', 'boundary'] });
+    const report = await reportOf(t, { fault, names: ['latency', 'strangers', 'boundary'] });
     assert.deepEqual(
       [report.totals.passed, report.scenarios.map(({ reason }) => reason).join('')],
-      [3, 'the server closes every connection after one response, so every latency includes opening a connection'],
+      [2, 'the server closes every connection after one response, so every latency includes opening a connection'],
       textOf(report.scenarios),
     );
   });
@@ -243,7 +199,7 @@ describe('what makes a verdict impossible', () => {
   });
 
   test("the server's clock is set during any wait: nothing fails, and no time is negative", async (t) => {
-    const names = ['recovery', 'boundary'] as const;
+    const names = ['latency', 'boundary'] as const;
     for (const set of [20_000, -20_000, -600_000]) {
       for (let nth = 1; ; nth++) {
         const clock = fakeClock();
@@ -269,7 +225,7 @@ describe('what makes a verdict impossible', () => {
   });
 
   test('too little left of the day: not tested, and reported', async (t) => {
-    const report = await reportOf(t, { settings: { promised: { perMinute: 60, perDay: 500 } } });
+    const report = await reportOf(t, { settings: { promised: { perMinute: 60, perDay: 400 } } });
     assert.match(
       textOf(report.scenarios),
       /boundary \| inconclusive \| it may take 260 requests, and the key's day has only \d+ left/,
@@ -277,10 +233,8 @@ describe('what makes a verdict impossible', () => {
     assert.deepEqual([report.totals.failed, report.exitCode], [0, 2], textOf(report.scenarios));
   });
 
-  test('another machine: no animal is created, and not more than 20,000 requests', async (t) => {
+  test('another machine: not more than 20,000 requests', async (t) => {
     const settings = { remote: true };
-    const result = await resultOf(t, 'refusal', { settings, fault: 'limits-create-exempt' });
-    assert.match(result.seen ?? '', /^2 requests refused, including those of getPet, listOrders/, textOf([result]));
     const most = { ...settings, promised: { perMinute: 5_000, perDay: 1_000_000 } };
     await assert.rejects(
       reportOf(t, { settings: most }),
@@ -298,19 +252,19 @@ describe('what makes a verdict impossible', () => {
     );
   });
 
-  test('a key whose limit is not the promised one: one failure, and the other scenarios send nothing', async (t) => {
+  test('a key whose limit is not the promised one: no scenario sends anything', async (t) => {
     const report = await reportOf(t, {
       plan: 'pro',
       settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 } },
     });
     assert.deepEqual(
       [report.totals.failed, report.totals.passed, report.sent.withKey],
-      [1, 0, 1],
+      [0, 0, 1],
       textOf(report.scenarios),
     );
     assert.match(
       textOf(report.scenarios),
-      /recovery \| inconclusive \| X-RateLimit-Limit is 300, but the key is promised 60 a minute/,
+      /latency \| inconclusive \| X-RateLimit-Limit is 300, but the key is promised 60 a minute/,
     );
   });
 
@@ -322,7 +276,7 @@ describe('what makes a verdict impossible', () => {
     const report = await reportOf(t, { fault, clock });
     assert.deepEqual(
       [report.totals.inconclusive, report.totals.failed, report.exitCode],
-      [6, 0, 2],
+      [4, 0, 2],
       textOf(report.scenarios),
     );
     assert.deepEqual(clock.waits, []);

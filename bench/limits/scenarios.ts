@@ -3,7 +3,6 @@ import type { Scenario } from './scenario.ts';
 import { ban } from './scenarios/ban.ts';
 import { boundary } from './scenarios/boundary.ts';
 import { neighbour, strangers } from './scenarios/floods.ts';
-import { exact, refusal } from './scenarios/overrun.ts';
-import { recovery } from './scenarios/recovery.ts';
+import { latency } from './scenarios/latency.ts';
 
-export const scenarios: readonly Scenario[] = [exact, recovery, neighbour, refusal, strangers, boundary, ban];
+export const scenarios: readonly Scenario[] = [latency, neighbour, strangers, boundary, ban];

@@ -1,8 +1,8 @@
 /** The settings of a run: which scenarios, what the key may send, and how strong the load is. */
 import type { KeyLimits } from '../measure/own-server.ts';
 
-/** In the order in which they run: the scenarios that wait for the end of a window follow those that use it. */
-export const scenarioNames = ['exact', 'recovery', 'neighbour', 'refusal', 'strangers', 'boundary', 'ban'] as const;
+/** In the order in which they run. */
+export const scenarioNames = ['latency', 'neighbour', 'strangers', 'boundary', 'ban'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** The operations that a load can consist of. */

@@ -21,7 +21,7 @@ test('a ratio needs 200 latencies with the flood and without it', async (t) => {
   assert.ok(Number(few.figures['alone_latencies']) < 200 && !('p99_ratio' in few.figures), textOf([few]));
   const many = await resultOf(t, 'strangers', { plan: 'business', settings: { duration: 8 } });
   assert.ok(Number(many.figures['alone_latencies']) >= 200 && Number(many.figures['p99_ratio']) > 0, textOf([many]));
-  const own = await resultOf(t, 'refusal', { unlimitedKeys: true });
+  const own = await resultOf(t, 'latency', { unlimitedKeys: true });
   assert.ok(Number(own.figures['p50_ratio']) > 0, textOf([own]));
 });
 

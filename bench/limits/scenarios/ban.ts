@@ -10,7 +10,7 @@ import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts'
 import { count, duration } from '../../../conformance/report/words.ts';
 import { banMs } from '../bans.ts';
 import type { Sent } from '../client.ts';
-import { drainedCost, DemandNotMet, type ScenarioContext } from '../context.ts';
+import { DemandNotMet, freshCost, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
@@ -23,6 +23,11 @@ const spanS = 40;
 const maxBanMs = 65 * 60_000;
 const tickMs = 50;
 
+/** The number of requests beyond what remains of which one must be refused: some may return if windows move. */
+function maxBeyond(limit: number): number {
+  return Math.max(10, Math.ceil(limit / 5));
+}
+
 /** The most refusals that are caused. */
 function maxRefusals(limit: number): number {
   return Math.max(2 * limit, 120);
@@ -33,9 +38,8 @@ export const ban: Scenario = {
   text: 'continues after the refusals until the key is banned, and waits for its end (only with --until-ban)',
   demanded: 'the server may ban the key; if it does, the ban ends when its Retry-After said',
   cost: ({ limit, untilBan }) =>
-    // The key may be driven to its limit twice, because the window must last for all refusals.
     untilBan
-      ? { withKey: 2 * (limit + drainedCost(limit)) + maxRefusals(limit) + 1, seconds: spanS + 5 * 60 + 40 }
+      ? { withKey: limit + 2 * freshCost + maxBeyond(limit) + maxRefusals(limit) + 1, seconds: spanS + 5 * 60 + 40 }
       : { withKey: 0, seconds: 0 },
 
   async run(context) {
@@ -101,10 +105,16 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
 
 /** The first refusal, in a window that lasts long enough for all others. */
 async function drainedEarly(context: ScenarioContext, key: Key): Promise<Response> {
-  const { reading: { reset } } = await context.fresh(key);
-  const leftMs = reset * 1_000 - context.client.serverTime(context.clock.now());
+  let { reading } = await context.fresh(key);
+  const leftMs = reading.reset * 1_000 - context.client.serverTime(context.clock.now());
   if (leftMs < spanS * 1_000 + graceMs + 5_000) {
-    await context.untilServer(reset * 1_000, 'until a window that is long enough for a ban');
+    await context.untilServer(reading.reset * 1_000, 'until a window that is long enough for a ban');
+    ({ reading } = await context.fresh(key));
   }
-  return context.drained(key);
+  const amount = reading.remaining + maxBeyond(reading.limit);
+  context.doing(`at most ${amount} requests, until one is refused`);
+  const { responses } = await context.send({ key, amount, connections: context.settings.connections, until: isRefused });
+  const refused = responses.findLast(isRefused);
+  if (refused === undefined) throw new Inconclusive('no request was refused');
+  return refused;
 }
