@@ -12,14 +12,13 @@ import { openSession } from './open-session.ts';
 import { combinedBy, plansOf } from './model/plan.ts';
 import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
-import { compare, type ComparedReport } from './report/compare.ts';
+import { comparisonText, readReport } from './report/compare.ts';
 import { makeWritable } from './report/folder.ts';
 import { annotation, annotations, jobSummary, untestedSummary } from './report/github.ts';
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
-import { readReport } from './report/read.ts';
 import type { Report } from './report/report.ts';
-import { comparisonText, resultLine, screen, sectionLine, summaryText } from './report/terminal.ts';
+import { resultLine, screen, sectionLine, summaryText } from './report/terminal.ts';
 import { combinedLines, count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { totalCost, type CostOptions } from './session/cost.ts';
@@ -100,8 +99,8 @@ function prefaceText(session: Session): string {
   return `${lines.join('\n')}\n`;
 }
 
-function writeReports(folder: string, report: Report, earlier: ComparedReport | undefined): void {
-  writeFileSync(join(folder, 'report.html'), reportHtml(report, earlier && compare(earlier, report)));
+function writeReports(folder: string, report: Report): void {
+  writeFileSync(join(folder, 'report.html'), reportHtml(report));
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(join(folder, 'junit.xml'), reportJunit(report));
 }
@@ -152,10 +151,10 @@ async function main(options: Options): Promise<number> {
   }
   const report = buildReport(session);
   console.log(`\n${summaryText(report, screen)}`);
-  if (earlier) console.log(`\n${comparisonText(compare(earlier, report))}`);
+  if (earlier) console.log(`\n${comparisonText(earlier, report)}`);
   tellGithub(annotations(report), jobSummary(report));
   if (folder !== undefined) {
-    withFlag(`--report ${folder}:`, () => writeReports(folder, report, earlier || undefined));
+    withFlag(`--report ${folder}:`, () => writeReports(folder, report));
     console.log(`\nReports: ${join(folder, 'report.html')}, report.json, junit.xml`);
   }
   if (session.lost !== undefined) throw session.lost;

@@ -3,13 +3,10 @@
  * table, so the roles are explicit.
  */
 import type { RequirementResult, Verdict } from '../verdicts/results.ts';
-import {
-  changedTo, directionTitles, gapsByRuns, isUnchanged, type ComparedResult, type Comparison, type GapChange, type Side,
-} from './compare.ts';
 import { attribute, html, type Markup } from './markup.ts';
 import type { Report } from './report.ts';
 import { signOf } from './page.ts';
-import { bySection, combinedLines, count, countedVerdicts, dateText, sectionTitle, signs, verdicts } from './words.ts';
+import { bySection, combinedLines, count, countedVerdicts, sectionTitle, signs, verdicts } from './words.ts';
 
 type Text = string | Markup;
 
@@ -98,46 +95,6 @@ export function gapsSection({ gaps }: Report): Markup {
 ${tables}
 ${pairs('Not observed', ['Reason'], reasons)}
 </section>`;
-}
-
-/** What has changed since another report. */
-export function comparisonSection(comparison: Comparison): Markup {
-  const { before, now, onlyBefore, onlyNow } = comparison;
-  const gaps = gapsByRuns(comparison);
-  const directions = (['worse', 'better', 'other'] as const).map((wanted) => {
-    const rows = changedTo(comparison, wanted).map((change) => {
-      return [requirementName(change), verdictMark(change.before), verdictMark(change.now)];
-    });
-    return pairs(directionTitles[wanted], ['Before', 'Now'], rows);
-  });
-  const only = (result: ComparedResult): readonly Text[] => [requirementName(result), verdictMark(result.verdict)];
-  const gap = ({ question, before: was, now: is }: GapChange): readonly Text[] => {
-    return [question, was ?? 'not observed', is ?? 'not observed'];
-  };
-  const lead = isUnchanged(comparison) ? 'Nothing has changed.' : 'The changes from the earlier report to this one.';
-  return html`<section aria-labelledby="comparison">
-<h2 id="comparison">Comparison</h2>
-<p class="lead">${lead}</p>
-<dl class="sides">${sideOf('Before', before)}${sideOf('Now', now)}</dl>
-${directions}
-${pairs('Only in the earlier report', ['Verdict'], onlyBefore.map(only))}
-${pairs('Only in this report', ['Verdict'], onlyNow.map(only))}
-${pairs('Gaps filled differently', ['Before', 'Now'], gaps.both.map(gap))}
-${pairs('Gaps that only one of the two runs observed', ['Before', 'Now'], gaps.one.map(gap))}
-</section>`;
-}
-
-function sideOf(name: string, { target, startedAt, conforms, headline }: Side): Markup {
-  const verdict = html`<span class="${conforms ? 'passed' : 'failed'}">${headline.toLowerCase()}</span>`;
-  return html`<div><dt>${name}</dt><dd><code>${target}</code><br>${dateText(startedAt)}, ${verdict}</dd></div>`;
-}
-
-function requirementName({ id, text }: { readonly id: string; readonly text: string }): Markup {
-  return html`${text}<br><span class="id soft">${id}</span>`;
-}
-
-function verdictMark(verdict: Verdict): Markup {
-  return html`<span class="verdict ${verdict}">${verdictText(verdict)}</span>`;
 }
 
 /** A table whose first column contains the row headers, under the title. Nothing if there are no rows. */

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { requirements } from '../requirements/requirements.ts';
 import { fixture } from '../testing/report.ts';
 import { malformed, rawCharacters } from '../testing/wellformed.ts';
-import { compare } from './compare.ts';
 import { examplesOf } from './groups.ts';
 import { reportHtml } from './html.ts';
 import { escaped } from './markup.ts';
@@ -23,11 +22,11 @@ const kept: Report = {
   conforms: true,
   known: [],
 };
-const page = reportHtml(fixture, compare(kept, fixture));
+const page = reportHtml(fixture);
 const body = page.slice(page.indexOf('<body>'));
 
 test('the page is well-formed, whatever the server sends', () => {
-  for (const one of [page, reportHtml(fixture), reportHtml(kept)]) {
+  for (const one of [page, reportHtml(kept)]) {
     assert.equal(malformed(markupOf(one), emptyTags), undefined);
     assert.deepEqual(rawCharacters(one), []);
   }
@@ -64,7 +63,7 @@ test('every string of a report is escaped', () => {
     return value;
   };
   const report = poisoned(fixture) as Report;
-  const html = reportHtml(report, compare(fixture, report));
+  const html = reportHtml(report);
   assert.equal(malformed(markupOf(html), emptyTags), undefined);
   assert.doesNotMatch(html, /<img/);
 });
@@ -92,7 +91,7 @@ test('every link has one target in the page', () => {
 
 test('failures come before requirements, requirements before gaps, and each failure is complete', () => {
   const at = (id: string): number => body.indexOf(`<h2 id="${id}"`);
-  assert.ok(at('failures') < at('requirements') && at('requirements') < at('gaps') && at('gaps') < at('comparison'));
+  assert.ok(at('failures') < at('requirements') && at('requirements') < at('gaps'));
   const shown = body.slice(at('failures'), at('inconclusive')).replace(/<span class="unseen">([^<]*)<\/span>/g, '$1');
   for (const result of fixture.requirements.filter(({ verdict }) => verdict === 'failed')) {
     assert.ok(shown.includes(`id="failure-${result.id}"`));
@@ -171,7 +170,7 @@ test('each verdict that occurs has a filter', () => {
 test('the conclusion of a conforming server, also under --strict', () => {
   assert.match(reportHtml(kept), /<h1>.*Conforms: nothing failed, (\d+) of \1 requirements judged\.<\/h1>\n/);
   assert.match(reportHtml(kept), /No requirement failed\./);
-  assert.doesNotMatch(reportHtml(kept), /id="(failure-|known|inconclusive|comparison)/);
+  assert.doesNotMatch(reportHtml(kept), /id="(failure-|known|inconclusive)/);
   const totals = { ...fixture.totals, failed: 0, known: 0 };
   const strict: Report = { ...fixture, mode: ['strict'], totals, known: [] };
   assert.match(

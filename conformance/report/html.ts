@@ -1,9 +1,8 @@
 /** report.html, for readers who did not run the kit: all failures, then everything that was checked. */
 import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
-import { isUnchanged, type Comparison } from './compare.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
-import { comparisonSection, gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
+import { gapsSection, requirementsSection, rowAnchor } from './html-tables.ts';
 import { attribute, html, lines, type Markup } from './markup.ts';
 import { pageHtml, signOf, summaryHtml } from './page.ts';
 import type { Report } from './report.ts';
@@ -30,20 +29,19 @@ if (navigator.clipboard) for (const text of document.querySelectorAll('.copy')) 
 }
 `;
 
-/** The report, and the comparison with an earlier one if given, as one HTML file. */
-export function reportHtml(report: Report, comparison?: Comparison): string {
+/** The report as one HTML file. */
+export function reportHtml(report: Report): string {
   const { kit } = report;
   return pageHtml({
     title: `${headline(report)}: ${report.target}`,
     script: copyScript,
     header: html`${summary(report)}
-${navigation(report, comparison)}`,
+${navigation(report)}`,
     main: html`${failuresSection(report)}
 ${knownSection(report)}
 ${inconclusiveSection(report)}
 ${requirementsSection(report)}
-${gapsSection(report)}
-${comparison && comparisonSection(comparison)}`,
+${gapsSection(report)}`,
     footer: html`<p>Written by ${kit.name} ${kit.version} on Node ${kit.node}.
 report.json has the same content for programs.
 Invisible characters are shown as escapes, such as <span class="unseen">\\u202e</span>.</p>`,
@@ -78,7 +76,7 @@ ${open.length > 0 && html`<h2>Not judged</h2><ul class="unjudged">${reasons}</ul
   });
 }
 
-function navigation({ totals, known, requirements, gaps }: Report, comparison: Comparison | undefined): Markup {
+function navigation({ totals, known, requirements, gaps }: Report): Markup {
   const item = (anchor: string, title: string, note: string | number): Markup =>
     html`<li><a href="#${attribute(anchor)}">${title}</a> <span class="soft">${note}</span></li>`;
   return html`<nav aria-label="Contents"><ul>
@@ -87,7 +85,6 @@ ${known.length > 0 ? item('known', 'Known deviations', known.length) : undefined
 ${totals.inconclusive > 0 ? item('inconclusive', 'Inconclusive', totals.inconclusive) : undefined}
 ${item('requirements', 'Requirements', requirements.length)}
 ${item('gaps', 'Gaps', gaps.length)}
-${comparison && item('comparison', 'Comparison', isUnchanged(comparison) ? 'nothing changed' : 'changes')}
 </ul></nav>`;
 }
 

@@ -77,7 +77,7 @@ header h2{font-size:.8125rem;font-weight:400;letter-spacing:0;color:var(--soft);
 .failing a{display:inline-block;margin-right:.75rem;color:var(--failed)}
 .facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 1.25rem;margin-top:1.75rem;
   padding-top:1.25rem;border-top:1px solid var(--line)}
-.facts dt,.case dt,.sides dt{font-size:.8125rem;color:var(--soft)}
+.facts dt,.case dt{font-size:.8125rem;color:var(--soft)}
 nav{margin-top:1.75rem;padding:.625rem 0;border:solid var(--line);border-width:1px 0}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 
@@ -127,7 +127,6 @@ details li{padding:.125rem 0 .125rem .75rem;border-left:2px solid var(--line)}
 .pairs tbody{font-size:.9375rem}
 .pairs td{margin-top:.125rem}
 .pairs .label{font-size:.8125rem;color:var(--soft)}
-.sides{display:grid;gap:.75rem 2rem;margin-bottom:.5rem}
 footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-size:.8125rem;color:var(--soft)}
 
 /* A4 with usual margins is wider than this. */
@@ -141,7 +140,6 @@ footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);font-si
   .case dt{margin:0}
   .case pre{margin-right:5.5rem}
   button{top:.375rem;bottom:auto}
-  .sides{grid-template-columns:1fr 1fr}
   .results tr{grid-template-columns:7.75rem minmax(0,1fr) 6.5rem;gap:0 1rem;align-items:baseline}
   .results .verdict{grid-column:1}
   .results .id{grid-column:2}

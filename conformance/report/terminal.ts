@@ -4,16 +4,12 @@
  */
 import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
-import {
-  changedTo, directionTitles, gapsByRuns, isUnchanged, type Change, type ComparedResult, type Comparison,
-  type GapChange, type Side,
-} from './compare.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import {
-  bySection, count, countsText, coveredText, dateText, duration, headline, judgedText, requestsSent, sectionTitle,
-  signs, unavailableText,
+  bySection, count, countsText, coveredText, duration, headline, judgedText, requestsSent, sectionTitle, signs,
+  unavailableText,
 } from './words.ts';
 
 /** How to print: whether in colour, and in how many columns. */
@@ -43,7 +39,6 @@ const styles = {
 
 /** Longer values are truncated, except for curl lines, which would be useless. */
 const maxValueLength = 1500;
-const maxBehaviourLength = 400;
 
 const idWidth = 29;
 const labelWidth = 15;
@@ -199,23 +194,6 @@ function lastLine(report: Report, paint: Paint): string {
   return `${verdict}: ${judgedText(report)}: ${countsText(report)} (${facts.join(', ')})`;
 }
 
-/** The comparison: what is worse, better and otherwise changed, then the gaps. */
-export function comparisonText(comparison: Comparison): string {
-  const { before, now, onlyBefore, onlyNow } = comparison;
-  const gaps = gapsByRuns(comparison);
-  return blocksText([
-    [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
-    ...(['worse', 'better', 'other'] as const).map((wanted) =>
-      block(directionTitles[wanted], changedTo(comparison, wanted).flatMap(changeLines)),
-    ),
-    block('Only in the earlier report', onlyBefore.map(onlyLine)),
-    block('Only in this report', onlyNow.map(onlyLine)),
-    block('Gaps filled differently', gaps.both.flatMap(gapLines)),
-    block('Gaps that only one of the two runs observed', gaps.one.map(gapLine)),
-    isUnchanged(comparison) ? ['Nothing has changed.'] : [],
-  ]);
-}
-
 /** The text of blocks of lines, with an empty line between them. Blocks without lines are left out. */
 export function blocksText(blocks: readonly (readonly string[])[]): string {
   return blocks
@@ -227,31 +205,6 @@ export function blocksText(blocks: readonly (readonly string[])[]): string {
 /** A block with a title, unless it has no lines. */
 export function block(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines];
-}
-
-function sideText({ target, startedAt, headline }: Side): string {
-  return `${target}, ${dateText(startedAt)}: ${headline.toLowerCase()}`;
-}
-
-function changeLines({ id, section, text, before, now }: Change): readonly string[] {
-  return [`  ${id}: ${before} → ${now}`, `      ${text} (${sectionTitle(section)})`];
-}
-
-function onlyLine({ id, text, verdict }: ComparedResult): string {
-  return `  ${id}: ${verdict}. ${text}`;
-}
-
-function gapLines({ id, question, before = '', now = '' }: GapChange): readonly string[] {
-  return [
-    `  ${id}: ${question}`,
-    `      before: ${clipped(before, maxBehaviourLength)}`,
-    `      now:    ${clipped(now, maxBehaviourLength)}`,
-  ];
-}
-
-function gapLine({ id, before, now = '' }: GapChange): string {
-  const [run, behaviour] = before === undefined ? ['now', now] : ['before', before];
-  return `  ${id}: ${run} ${clipped(behaviour, maxBehaviourLength)}`;
 }
 
 /** Wraps a text at spaces, and keeps spaces within lines. Words longer than a line are not wrapped. */

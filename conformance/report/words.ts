@@ -1,8 +1,8 @@
 /** The words and signs that all forms of the report share. */
 import type { Combined } from '../model/plan.ts';
 import { requirements as all, sections } from '../requirements/requirements.ts';
-import { isOutdated, type KnownResult } from '../verdicts/known.ts';
-import { isLeftOut, type Judgeable, type Verdict } from '../verdicts/results.ts';
+import { isOutdated } from '../verdicts/known.ts';
+import { isLeftOut, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The verdicts in the order of all counts. */
@@ -106,20 +106,13 @@ export function notJudged({ requirements }: Report): readonly (readonly [reason:
   return [...reasons];
 }
 
-/** The parts of a report that determine the headline. */
-export interface JudgedReport extends Pick<Report, 'aborted' | 'conforms'> {
-  readonly totals: Pick<Report['totals'], 'failed' | 'known'>;
-  readonly known: readonly Pick<KnownResult, 'state'>[];
-  readonly requirements: readonly Judgeable[];
-}
-
 /** Whether some requirements were not judged that a default run judges, because of the options or the server. */
-function isPartial({ requirements }: JudgedReport): boolean {
+function isPartial({ requirements }: Report): boolean {
   return requirements.length < all.length || requirements.some(isLeftOut);
 }
 
 /** The result of the run in a few words. */
-export function headline(report: JudgedReport): string {
+export function headline(report: Report): string {
   if (report.totals.failed > 0) return 'Does not conform';
   if (report.aborted !== undefined) return 'Not tested to the end';
   if (report.known.some(isOutdated)) return 'Known deviations are out of date';

@@ -6,11 +6,10 @@ import { runChecks } from '../checks/suite.ts';
 import { base, type Exchange, type Hooks } from '../mutants/server/hooks.ts';
 import { startSmallServer } from '../mutants/server/small-server.ts';
 import { buildReport } from '../report/build.ts';
-import { compare } from '../report/compare.ts';
+import { comparisonText, readReport } from '../report/compare.ts';
 import { reportHtml } from '../report/html.ts';
 import { reportJunit } from '../report/junit.ts';
-import { readReport } from '../report/read.ts';
-import { comparisonText, resultLine, summaryText } from '../report/terminal.ts';
+import { resultLine, summaryText } from '../report/terminal.ts';
 import { Untestable, type SessionOptions } from '../session/session.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
 import { hostile } from './report.ts';
@@ -237,10 +236,10 @@ export async function survives(server: AnyServer): Promise<number> {
   const report = buildReport(tested);
   const json = JSON.stringify(report);
   assert.doesNotMatch(json, /error in the kit/);
-  const comparison = compare(readReport(json, 'report.json'), report);
-  for (const text of [summaryText(report, { colour: false, columns: 100 }), comparisonText(comparison)])
+  const comparison = comparisonText(readReport(json, 'report.json'), report);
+  for (const text of [summaryText(report, { colour: false, columns: 100 }), comparison])
     assert.deepEqual(rawCharacters(text), []);
-  const html = reportHtml(report, comparison);
+  const html = reportHtml(report);
   assert.equal(malformed(html.replace(/<style>[^<]*<\/style>/, ''), ['meta', 'br', 'input']), undefined);
   assert.equal(malformed(reportJunit(report)), undefined);
   for (const text of [json, html]) assert.ok(!text.includes(apiKey));
