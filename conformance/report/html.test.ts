@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { requirements } from '../requirements/requirements.ts';
 import { fixture } from '../testing/report.ts';
@@ -12,8 +11,8 @@ import { palettes } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
 import { verdicts } from './words.ts';
 
-const emptyTags = ['meta', 'br', 'input'];
-const markupOf = (page: string): string => page.replace(/<(style|script)>[^<]*<\/\1>/g, '');
+const emptyTags = ['meta'];
+const markupOf = (page: string): string => page.replace(/<style>[^<]*<\/style>/, '');
 
 const kept: Report = {
   ...fixture,
@@ -40,7 +39,7 @@ test('503 responses that were repeated are shown with their rate', () => {
 
 test('known deviations are a section of their own, with what must be changed', () => {
   const section = /<section aria-labelledby="known">([^]*?)<\/section>/.exec(page)![1]!;
-  assert.match(section, /create\.null<\/a><br>null gets 400[^]*\(until 2027-03-31\)<\/p><dl class="case">/);
+  assert.match(section, /create\.null<\/a><\/p>null gets 400[^]*\(until 2027-03-31\)<\/p><dl class="case">/);
   assert.match(section, /create\.fraction<\/a>[^]*it no longer occurs: remove line 3 of known\.txt<\/p><\/li>/);
   assert.match(section, /list\.limit<\/a>[^]*it expired on 2026-10-31: /);
   assert.match(section, /limits\.refuses<\/a>[^]*not judged in this run: PET-115/);
@@ -68,11 +67,8 @@ test('every string of a report is escaped', () => {
   assert.doesNotMatch(html, /<img/);
 });
 
-test('the page loads nothing, and its policy allows only its own script', () => {
-  const [, script = ''] = /<script>([^]*?)<\/script>/.exec(page)!;
-  const hash = createHash('sha256').update(script).digest('base64');
-  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; `;
-  assert.ok(page.includes(`"Content-Security-Policy" content="${policy}base-uri 'none'; form-action 'none'">`));
+test('the page loads and runs nothing, and its policy forbids it', () => {
+  assert.ok(page.includes(`"Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`));
   assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
   assert.doesNotMatch(markupOf(page), /<(link|script|iframe|img|object|form)\b|@import|url\(/);
 });
@@ -98,8 +94,8 @@ test('failures come before requirements, requirements before gaps, and each fail
     for (const { required, received, smallestCase, curl, response, replay } of examplesOf(result)) {
       for (const text of [required, received]) assert.ok(shown.includes(`<dd>${visible(escaped(text))}</dd>`), text);
       for (const text of [smallestCase, response])
-        assert.ok(shown.includes(`<pre class="copy">${visibleLines(escaped(text))}</pre>`), text);
-      assert.ok(shown.includes(`<pre class="copy">${escaped(curl)}</pre>`), curl);
+        assert.ok(shown.includes(`<pre>${visibleLines(escaped(text))}</pre>`), text);
+      assert.ok(shown.includes(`<pre>${escaped(curl)}</pre>`), curl);
       if (replay !== undefined) assert.ok(shown.includes(escaped(replay)));
     }
   }
@@ -107,47 +103,31 @@ test('failures come before requirements, requirements before gaps, and each fail
   assert.doesNotMatch(shown, /limit=100/, 'the second failure of the same kind');
 });
 
-test('every requirement has a row with its verdict in words, and the totals match', () => {
+test('every requirement has an item with its verdict in words, and the totals match', () => {
+  const items = body.slice(body.indexOf('<h2 id="requirements"'), body.indexOf('<h2 id="gaps"'));
   for (const verdict of verdicts) {
-    const rows = body
-      .split(`<td role="cell" class="verdict ${verdict}"><span class="sign" aria-hidden="true">`)
-      .slice(1);
-    assert.equal(rows.length, fixture.totals[verdict]);
-    assert.ok(rows.every((row) => row.slice(0, 40).includes(`</span>${verdict}</td>`)));
+    const shown = items.split(`<span class="verdict ${verdict}"><span aria-hidden="true">`).slice(1);
+    assert.equal(shown.length, fixture.totals[verdict]);
+    assert.ok(shown.every((item) => item.slice(0, 40).includes(`</span> ${verdict}</span>`)));
   }
   assert.match(body, /<strong>3<\/strong> <span aria-hidden="true">✗<\/span> failed/);
 });
 
 test('every gap is shown, with the behaviour or a reason', () => {
-  for (const { question } of fixture.gaps)
-    assert.ok(body.includes(`<th role="rowheader" scope="row">${question}</th>`), question);
-  assert.ok(body.includes('no 429 was seen; only with --exhaust'));
+  for (const { question } of fixture.gaps) assert.ok(body.includes(`<strong>${question}</strong>`), question);
+  assert.ok(body.includes('Not observed: no 429 was seen; only with --exhaust'));
 });
 
-test('the page is accessible to screen readers: language, scopes, order of headings', () => {
+test('the page is accessible to screen readers: language, order of headings', () => {
   assert.match(page, /<html lang="en">/);
-  assert.equal([...body.matchAll(/<th /g)].length, [...body.matchAll(/<th [^>]*scope="(row|col)"/g)].length);
   const levels = [...body.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
   assert.equal(levels.filter((level) => level === 1).length, 1);
   assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
 });
 
-test('a block is cut only if it has more than six lines on a narrow screen, or on every screen', () => {
-  const cutOf = (smallestCase: string): string | undefined => {
-    const requirements = fixture.requirements.map((result) => ({
-      ...result,
-      failures: result.failures.map((failure) => ({ ...failure, smallestCase })),
-    }));
-    return /<dt>Smallest case<\/dt><dd>(?:<details class="([^"]+)">)?/.exec(reportHtml({ ...fixture, requirements }))![1];
-  };
-  for (const text of ['', 'x\n'.repeat(5), 'x'.repeat(6 * 38)]) assert.equal(cutOf(text), undefined);
-  for (const text of ['x'.repeat(6 * 38 + 1), `${'x'.repeat(76)}\n`.repeat(4)]) assert.equal(cutOf(text), 'cut narrow');
-  for (const text of ['x\n'.repeat(6), 'x'.repeat(6 * 100 + 1)]) assert.equal(cutOf(text), 'cut');
-});
-
 test('the summary states what was not judged, how often, and which option would judge it', () => {
   const selected = { ...fixture, requirements: fixture.requirements.slice(3) };
-  const [, list = ''] = /<h2>Not judged<\/h2><ul class="unjudged">(.*?)<\/ul>/.exec(reportHtml(selected))!;
+  const [, list = ''] = /<h2>Not judged<\/h2><ul>(.*?)<\/ul>/.exec(reportHtml(selected))!;
   const items = [...list.matchAll(/<li><strong>(\d+)<\/strong> (.*?)<\/li>/g)]
     .map(([, number, text]) => [text, Number(number)]);
   assert.deepEqual(items.slice(0, 3), [
@@ -160,17 +140,9 @@ test('the summary states what was not judged, how often, and which option would 
   assert.equal(sum, requirements.length - judged.length);
 });
 
-test('each verdict that occurs has a filter', () => {
-  const values = (report: Report) =>
-    [...reportHtml(report).matchAll(/name="show" value="(\w+)"/g)].map(([, value]) => value);
-  assert.deepEqual(values(fixture), ['all', 'passed', 'failed', 'known', 'inconclusive', 'skipped']);
-  assert.deepEqual(values(kept), ['all', 'passed']);
-});
-
 test('the conclusion of a conforming server, also under --strict', () => {
   assert.match(reportHtml(kept), /<h1>.*Conforms: nothing failed, (\d+) of \1 requirements judged\.<\/h1>\n/);
-  assert.match(reportHtml(kept), /No requirement failed\./);
-  assert.doesNotMatch(reportHtml(kept), /id="(failure-|known|inconclusive)/);
+  assert.doesNotMatch(reportHtml(kept), /id="(failure|known|inconclusive)/);
   const totals = { ...fixture.totals, failed: 0, known: 0 };
   const strict: Report = { ...fixture, mode: ['strict'], totals, known: [] };
   assert.match(
