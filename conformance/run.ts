@@ -18,7 +18,7 @@ import { annotation, annotations, jobSummary, untestedSummary } from './report/g
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
-import { resultLine, screen, sectionLine, summaryText } from './report/terminal.ts';
+import { painter, resultLine, screen, summaryText } from './report/terminal.ts';
 import { combinedLines, count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import { totalCost, type CostOptions } from './session/cost.ts';
@@ -142,7 +142,7 @@ async function main(options: Options): Promise<number> {
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
-      group: (title) => console.log(sectionLine(title, screen)),
+      group: (title) => console.log(painter(screen.colour)('bold', title)),
       result: (result) => console.log(resultLine(result, screen)),
     });
   } finally {

@@ -1,6 +1,6 @@
 /** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import { painter, wrapped, type Screen } from '../../conformance/report/terminal.ts';
+import { painter, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
 import { wholeSeconds } from './progress.ts';
@@ -55,15 +55,12 @@ export function fieldsOf(result: ScenarioResult): readonly (readonly [label: str
 }
 
 /** The result of a scenario. */
-export function resultText(result: ScenarioResult, { colour, columns }: Screen): string {
+export function resultText(result: ScenarioResult, { colour }: Screen): string {
   const paint = painter(colour);
   const { name, verdict, admitted, refused, latency200, latency429 } = result;
   const latencies = [['200', latencyText(latency200, admitted)], ['429', latencyText(latency429, refused)]] as const;
   const fields = [...fieldsOf(result), ...latencies.filter(([, text]) => text !== '')];
-  const lines = fields.flatMap(([label, text]) => {
-    const [first = '', ...rest] = wrapped(visible(text), Math.max(60, columns), ' '.repeat(12));
-    return [`  ${paint('soft', label.padEnd(10))}${first.slice(12)}`, ...rest];
-  });
+  const lines = fields.map(([label, text]) => `  ${paint('soft', label.padEnd(10))}${visible(text)}`);
   return [`${paint(verdict, `${signs[verdict]} ${verdict}`)} ${paint('bold', name)}`, ...lines, ''].join('\n');
 }
 

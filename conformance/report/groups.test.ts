@@ -60,7 +60,7 @@ test('a group has one example in the summary and in the page, and each requireme
     failed('auth.cut', failure('401, because it is cut', '400', 'second'), failure('401', '200', 'third')),
   ];
   const report = { ...fixture, requirements };
-  const text = summaryText(report, { colour: false, columns: 100 });
+  const text = summaryText(report, { colour: false });
   const page = reportHtml(report);
   for (const shown of [text, page]) {
     for (const part of ['auth.empty', 'auth.cut', 'because it is empty', 'because it is cut', 'curl first', 'curl third'])

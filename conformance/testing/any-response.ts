@@ -237,7 +237,7 @@ export async function survives(server: AnyServer): Promise<number> {
   const json = JSON.stringify(report);
   assert.doesNotMatch(json, /error in the kit/);
   const comparison = comparisonText(readReport(json, 'report.json'), report);
-  for (const text of [summaryText(report, { colour: false, columns: 100 }), comparison])
+  for (const text of [summaryText(report, { colour: false }), comparison])
     assert.deepEqual(rawCharacters(text), []);
   const html = reportHtml(report);
   assert.equal(malformed(html.replace(/<style>[^<]*<\/style>/, ''), ['meta']), undefined);
