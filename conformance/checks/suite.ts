@@ -1,17 +1,14 @@
-/**
- * All checks. `run.ts` runs them with its own reports, `tests.ts` as tests of node:test with its reporters.
- */
+/** All checks. Estimates what they send, and runs them. */
 import { NoResponse, NoRequestsLeft } from '../client/client.ts';
 import { nameOf } from '../client/request.ts';
-import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 import type { Check } from '../session/check.ts';
 import { CheckContext } from '../session/context.ts';
 import { totalCost } from '../session/cost.ts';
 import { Fixtures } from '../session/fixtures.ts';
 import { Untestable, type Session } from '../session/session.ts';
-import { isOutdated, knownText } from '../verdicts/known.ts';
 import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
-import { isOpen, restrictions, type RequirementResult, type Restriction } from '../verdicts/results.ts';
+import { restrictions, type RequirementResult, type Restriction } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
 import { createChecks } from './create.ts';
@@ -104,75 +101,28 @@ export interface Progress {
   result(result: RequirementResult): void;
 }
 
-/** The part of node:test's context that a test of this suite uses. */
-export interface TestContext {
-  test: RegisterTest;
-  skip(reason: string): void;
-}
-
-/** Runs a test as node:test does: the promise resolves even if the test fails. */
-export type RegisterTest = (title: string, body: (t: TestContext) => Promise<void>) => Promise<void>;
-
-/** Fails a test of node:test. The session has recorded the reason. node:test prints the stack, which is the message. */
-class TestFailed extends Error {
-  override readonly name = 'TestFailed';
-
-  constructor(message: string) {
-    super(message);
-    this.stack = message;
-  }
-}
-
-/** Runs a test without reporting its result, which is in the session. Rejects with any other error: it is the kit's. */
-const quietly: RegisterTest = async (_, body) => {
-  try {
-    await body({ test: quietly, skip: () => {} });
-  } catch (error) {
-    if (!(error instanceof TestFailed)) throw error;
-  }
-};
-
-/** Registers a test for each check of the run. Resolves when all have ended. */
-export async function runChecks(
-  session: Session,
-  progress?: Progress,
-  suite = groups,
-  register = quietly,
-): Promise<void> {
+/** Runs the checks of an open session. */
+export async function runChecks(session: Session, progress?: Progress, suite = groups): Promise<void> {
   const reported = new Set<RequirementId>();
   const keyless = plannedOf(session, suite).map(({ cost }) => totalCost(cost, session.options).keyless);
   session.client.maxKeyless = keyless.reduce((sum, cost) => sum + cost, 0);
   for (const [title, checks] of suite) {
     const selected = checks.filter((check) => isSelected(session, check));
-    if (selected.length === 0) continue;
-    await register(title, async (t) => {
-      progress?.group(title);
-      for (const check of selected) {
-        await t.test(titleOf(check), async (t) => {
-          const startedAt = session.clock.now();
-          await runCheck(session, check);
-          const id = check.requirement;
-          if (id === undefined) return;
-          session.ledger.took(id, (session.clock.now() - startedAt) / 1000);
-          const result = session.ledger.result(id);
-          if (result.verdict === 'failed') reported.add(id);
-          progress?.result(result);
-          conclude(t, session, result);
-        });
-      }
-    });
+    if (selected.length > 0) progress?.group(title);
+    for (const check of selected) {
+      const startedAt = session.clock.now();
+      await runCheck(session, check);
+      const id = check.requirement;
+      if (id === undefined) continue;
+      session.ledger.took(id, (session.clock.now() - startedAt) / 1000);
+      const result = session.ledger.result(id);
+      if (result.verdict === 'failed') reported.add(id);
+      progress?.result(result);
+    }
   }
-  await register('No response to another check violates a requirement', async () => {
-    const late = session.results().filter(({ id, verdict }) => verdict === 'failed' && !reported.has(id));
-    for (const result of late) progress?.result(result);
-    if (late.length > 0) throw new TestFailed(late.map(failureText).join('\n\n'));
-  });
-  if (session.options.known === undefined) return;
-  await register('Every known deviation occurs, and has not expired', async () => {
-    const outdated = session.knownResults().filter(isOutdated);
-    const lines = outdated.map((known) => `${known.id}: ${knownText(known)}`);
-    if (outdated.length > 0) throw new TestFailed(lines.join('\n'));
-  });
+  // Responses to the requests of later checks may have violated requirements that had passed.
+  const late = session.results().filter(({ id, verdict }) => verdict === 'failed' && !reported.has(id));
+  for (const result of late) progress?.result(result);
 }
 
 /** The checks of a suite that are to run. */
@@ -245,11 +195,10 @@ async function runCheck(session: Session, check: Check): Promise<void> {
       return leave('skipped', error.message);
     }
     // An error in the kit must not look like a verdict.
-    const { message, stack } = error as Error;
+    const { message } = error as Error;
     leave('inconclusive', `error in the kit: ${message}`);
     const name = check.requirement ?? check.gaps.join(', ');
     session.lost ??= new Untestable(session.redact(`error in the kit, in ${name}: ${message.split('\n')[0]}`));
-    throw new TestFailed(session.redact(stack ?? message));
   }
 }
 
@@ -261,29 +210,4 @@ async function afterNoResponse(session: Session, error: NoResponse): Promise<unk
     return second;
   }
   return new Inconclusive(`no response to ${nameOf(error.request)}: ${error.message}`);
-}
-
-function titleOf({ requirement, gaps }: Check): string {
-  if (requirement === undefined) return `gaps: ${gaps.join(', ')}`;
-  return `${requirement}: ${requirementOf(requirement).text}`;
-}
-
-/** Ends a test of node:test according to a verdict. */
-function conclude(t: TestContext, session: Session, result: RequirementResult): void {
-  const { verdict, reason } = result;
-  if (verdict === 'failed') throw new TestFailed(failureText(result));
-  if (session.options.strict && isOpen(result)) throw new TestFailed(`${verdict}: ${reason}`);
-  if (verdict !== 'passed') t.skip(`${verdict}: ${reason}`);
-}
-
-function failureText({ id, text, failures, failed }: RequirementResult): string {
-  const blocks = failures.map((failure) => {
-    const { replay } = failure;
-    return `${new Violated(failure).message}${replay === undefined ? '' : `\nreplay: ${replay}`}`;
-  });
-  return [
-    `${id}: ${text}`,
-    ...blocks,
-    ...(failed > failures.length ? [`and ${failed - failures.length} more`] : []),
-  ].join('\n');
 }

@@ -7,7 +7,7 @@ export class Violated extends Error {
   readonly failure: Failure;
 
   constructor(failure: Failure) {
-    super(`required: ${failure.required}\nreceived: ${failure.received}\ncase: ${failure.smallestCase}\n${failure.curl}`);
+    super(failure.required);
     this.failure = failure;
   }
 }
