@@ -35,6 +35,8 @@ type Make = (key: string) => Credential | undefined;
 /** Names under which servers look for a key in the query, a header or a cookie. */
 const queryNames = ['access_token', 'api_key', 'apiKey', 'apikey', 'api-key', 'key', 'token', 'auth', 'authorization'];
 const headerKeyNames = ['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'];
+/** Headers in which servers look for credentials with a scheme. */
+const authorizationNames = ['X-Authorization', 'Proxy-Authorization', 'X-Forwarded-Authorization', 'Authentication'];
 const cookieNames = ['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'];
 
 /** The number of positions at which a character of the key is changed. Most keys have fewer characters. */
@@ -103,6 +105,13 @@ const swappedCase = (text: string) =>
   text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()));
 const half = (key: string) => Math.ceil(key.length / 2);
 
+const brackets = ["''", '<>', '[]', '{}', '()', '``', '**'].map(([open, close]) => [open!, close!] as const);
+const words = ['Bearer ', 'Token ', 'token=', 'key=', 'key:', 'api_key=', 'foo ', 'x'];
+const separators = [
+  ...[',', ';', ':', '|', '&', '#', '?', '/', '\\', '.', '=', '-', '_', '+', '!', '*'],
+  ...['%20', '%00', '%0A', '\\n', '0', '_A'],
+];
+
 /** Near misses: first those that faulty servers are most likely to accept. Some servers undo such changes. */
 function nearMisses(random: () => number): Row[] {
   const likely: Readonly<Record<string, Make>> = {
@@ -136,16 +145,15 @@ function nearMisses(random: () => number): Row[] {
     'the first character missing': (key) => withoutAt(key, 0),
     'the first half': (key) => token(key.slice(0, half(key)), `$(printf %s "$API_KEY" | cut -c1-${half(key)})`),
     'the second half': (key) => token(key.slice(half(key)), `$(printf %s "$API_KEY" | cut -c${half(key) + 1}-)`),
-    'in apostrophes': around("'", "'"),
-    'in angle brackets': around('<', '>'),
-    'with a name': around('token=', ''),
-    ...Object.fromEntries(['foo,', 'foo ', 'foo:', 'Bearer ', 'x'].map((text) => [`after ${text}`, around(text, '')])),
-    ...Object.fromEntries(
-      [
-        ...[';foo', ', foo', ':foo', ':', '/', '#x', '?x', '&x', '|', '+'],
-        ...['%20', '%00', '%0A', '\\', '0', '=', '.', '-', '_A'],
-      ].map((text) => [`before ${text}`, more(text)]),
-    ),
+    'with the other separators': (key) => {
+      const changed = key.replace(/[-_]/g, (separator) => (separator === '_' ? '-' : '_'));
+      return changed === key ? undefined : token(changed, '$(printf %s "$API_KEY" | tr _- -_)');
+    },
+    ...Object.fromEntries(brackets.map(([open, close]) => [`between ${open} and ${close}`, around(open, close)])),
+    ...Object.fromEntries(words.map((text) => [`after ${text}`, around(text, '')])),
+    // A server may cut off the separator, with or without what stands on its other side.
+    ...Object.fromEntries(separators.map((text) => [`after ${text}`, around(text, '')])),
+    ...Object.fromEntries(separators.map((text) => [`before ${text}`, more(text)])),
     'before 32 zeros': more('0'.repeat(32)),
   };
   const unlikely = Object.entries(others)
@@ -191,7 +199,7 @@ const inOtherHeaders: Change = (draft, { secret }) => {
   const headersWith = (key: string, cookie: string) => [
     ...draft.headers,
     ...headerKeyNames.map((name) => [name, key] as const),
-    ['X-Authorization', `Bearer ${key}`] as const,
+    ...authorizationNames.map((name) => [name, `Bearer ${key}`] as const),
     ['Cookie', cookieNames.map((name) => `${name}=${cookie}`).join('; ')] as const,
   ];
   const [headers, shellHeaders] = [headersWith(secret, text), headersWith('$API_KEY', shell)];
@@ -226,41 +234,43 @@ function credentialRows(seed: number): Row[] {
   ];
 }
 
-const wrong = token('wrong', 'wrong');
+type InvalidRequest = (credential: Credential, world: World) => Request;
+
+/** Requests that are also invalid in another way: first those that faulty servers are most likely to check first. */
+const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
+  'an invalid list': (credential) => listPetsWithQuery(credential, 'limit=abc&status=asleep'),
+  'a create without JSON': (credential) => createPetOf(credential, '['),
+  'a create of text': (credential) => asText(createPetOf(credential, 'no JSON')),
+  'a get of an unknown animal': (credential, { unknownId }) => getPet(credential, unknownId),
+  'a create with an unknown status': (credential) =>
+    createPetOf(credential, '{"name":"Nobody","categoryId":1,"status":"asleep"}'),
+  'a create without a name': (credential) => createPetOf(credential, '{"categoryId":1}'),
+  'a create with a name that is a number': (credential) => createPetOf(credential, '{"name":1}'),
+  'an empty create': (credential) => createPetOf(credential, '{}'),
+  'a create without a body': (credential) => createPetOf(credential, ''),
+  'a list with an unknown status': (credential) => listPetsWithQuery(credential, 'status=asleep'),
+  'a list with a limit that is no number': (credential) => listPetsWithQuery(credential, 'limit=abc'),
+};
+
 const asText = (request: Request): Request => ({ ...request, headers: [['Content-Type', 'text/plain']] });
 
-/**
- * Requests that are also invalid in another way. Those with an invalid key are first: a server may check only whether
- * there is a key.
- */
-const invalidRequests: readonly Row[] = [
-  ...refused<RequestOf>(
-    'auth.invalid-request',
-    {
-      'an invalid list': () => listPetsWithQuery(wrong, 'limit=abc&status=asleep'),
-      'a create without JSON': () => createPetOf(wrong, '['),
-      'a create of text': () => asText(createPetOf(wrong, 'no JSON')),
-      'a get of an unknown animal': ({ unknownId }) => getPet(wrong, unknownId),
-      'an invalid list without a key': () => listPetsWithQuery(nobody, 'limit=abc'),
-      'an empty create without a key': () => createPetOf(nobody, '{}'),
-      'an invalid create': () => createPetOf(wrong, '{"name":1}'),
-    },
-    operation,
-  ),
-  // A router may treat a petId that is not an integer as an unknown path. The response to either is a gap.
-  ...refused(
-    'auth.invalid-request',
-    { 'a get of a word': wrong, 'a get of a word without a key': nobody },
-    (credential) => operation(() => getPetWithId(credential, 'cat')),
-    [401, 404],
-  ),
-  // Without a key, a client must not learn whether an animal exists.
-  ...refused<RequestOf>(
-    'auth.missing',
-    { 'a get of an unknown animal without any key': ({ unknownId }) => getPet(nobody, unknownId) },
-    operation,
-  ),
-];
+/** Requests with an invalid key and without one. A server may check only whether there is a key, so these are first. */
+const refusedRequests: readonly Row[] = Object.entries({ '': token('wrong', 'wrong'), ' without a key': nobody }).flatMap(
+  ([without, credential]) => [
+    ...refused(
+      'auth.invalid-request',
+      Object.fromEntries(Object.entries(invalidRequests).map(([name, request]) => [`${name}${without}`, request])),
+      (request) => operation((world) => request(credential, world)),
+    ),
+    // A router may treat a petId that is not an integer as an unknown path. The response to either is a gap.
+    ...refused(
+      'auth.invalid-request',
+      { [`a get of a word${without}`]: credential },
+      () => operation(() => getPetWithId(credential, 'cat')),
+      [401, 404],
+    ),
+  ],
+);
 
 const operations: readonly Row[] = [
   ...accepted<RequestOf>(
@@ -273,7 +283,7 @@ const operations: readonly Row[] = [
     },
     operation,
   ),
-  ...invalidRequests,
+  ...refusedRequests,
 ];
 
 /** The dimensions of requests with valid and invalid keys, for the operations that a run may use. */
@@ -298,7 +308,7 @@ export function keyDraft({ key }: World): Draft {
 /** Requests for each requirement: in a default run, with --thorough-auth, and at most if --runs is also given. */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
   'auth.missing': [1, 5],
-  'auth.invalid-request': [4, 9],
+  'auth.invalid-request': [4, 24],
   'auth.empty': [1, 10],
   'auth.other-scheme': [2, 20, 5 * 10],
   'auth.no-scheme': [1, 10],
@@ -306,7 +316,7 @@ export const keyQuotas: Readonly<Record<string, readonly [usual: number, thoroug
   'auth.lengthened': [1, 5],
   'auth.query': [1, 5],
   'auth.elsewhere': [1, 5],
-  'auth.near-miss': [4, 48, 5 * 48],
+  'auth.near-miss': [4, 96, 5 * 96],
   'auth.changed': [2, changes, 5 * changes],
   'auth.lower-case': [1, 3],
 };
