@@ -1,12 +1,12 @@
 /** Section 4.1: the list, its limit and its filter. */
 import { statuses } from '../client/pet.ts';
-import { listPets } from '../client/requests.ts';
+import { createPet, listPets } from '../client/requests.ts';
 import { costOf } from '../model/plan.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { lengthOf } from '../verdicts/disputes.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
-import { checkCases, observeCases } from './cases.ts';
+import { observeCases } from './cases.ts';
 
 /** Lists whose limit the server must obey, or whose limit is invalid: none may have more than 100 animals. */
 const limited = ['list.limit-accepted', 'list.limit', 'list.limit-0', 'list.limit-negative', 'list.limit-101'] as const;
@@ -17,8 +17,27 @@ const filtered = costOf('list.status-and-limit');
 /** The number of attempts at a comparison that other clients can disturb by writing. */
 const attempts = 3;
 
+/** Lists that are as long as their limit, and one animal longer and shorter, while few animals exist. */
+const fewAnimals = check(
+  'list.answers',
+  { requests: 4 + 6 * statuses.length, creates: 2 * statuses.length, planned: costOf('list.answers') },
+  async (t) => {
+    // A page with one animal shows neither an animal twice nor another order.
+    const pets = t.mayWrite ? [...statuses, ...statuses].map((status) => t.fixtures.newPet(status)) : [];
+    for (const pet of pets) await t.send(createPet(t.key, pet));
+    for (const query of [{}, ...statuses.map((status) => ({ status }))]) {
+      const { length } = (await t.send(listPets(t.key, { ...query, limit: 100 }))).pets;
+      const limits = [length, length + 1, length - 1].filter((limit) => limit >= 1 && limit < 100);
+      for (const limit of limits) await t.send(listPets(t.key, { ...query, limit }));
+    }
+    await t.sendCases('list.answers');
+  },
+);
+
+/** Checks that find more while few animals exist, so they come before those that create many. */
+export const earlyListChecks: readonly Check[] = [fewAnimals];
+
 export const listChecks: readonly Check[] = [
-  checkCases('list.answers'),
   check('list.limit-accepted', { planned: costOf('list.limit-accepted'), perCase: everyLimit }, async (t) => {
     await t.sendCases('list.limit-accepted');
     // Evenly distributed, so that no range of refused limits is missed.

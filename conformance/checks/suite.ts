@@ -17,7 +17,7 @@ import { getChecks } from './get.ts';
 import { dayLimitChecks, maxOfDay } from './limits-day.ts';
 import { exhaustedLimitChecks } from './limits-exhausted.ts';
 import { limitChecks } from './limits.ts';
-import { listChecks } from './list.ts';
+import { earlyListChecks, listChecks } from './list.ts';
 import { orderChecks } from './orders.ts';
 import { resourceChecks } from './resources.ts';
 import { statusChecks } from './statuses.ts';
@@ -29,6 +29,7 @@ import { versionChecks } from './versioning.ts';
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
   ['Authentication', authChecks],
+  ['Lists of few animals', earlyListChecks],
   ['Add an animal', createChecks],
   ['Get an animal', getChecks],
   ['List animals', listChecks],
