@@ -58,10 +58,10 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
     /\n✓ passed latency\n  demanded  every response [^]*\n  200       p50 .*, p90 .* of \d+ responses\n/,
   );
   assert.match(stdout, /\nALL DEMANDS MET: 1 passed, 0 failed, .*\n\nReports: /);
-  assert.match(stderr, /^ {2}latency: begins, about \d+ s left\n/);
+  assert.match(stderr, /^ {2}latency: begins, about \d+\.\d s left\n/);
   assert.deepEqual(readdirSync(folder).sort(), ['limits-junit.xml', 'limits.html', 'limits.json']);
   const report = reportIn(folder);
-  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [2, 0, 2]);
+  assert.deepEqual([report.format, report.exitCode, report.scenarios[0]!.refused], [3, 0, 2]);
   const [, announced] = /At most (\d+) requests in all/.exec(stdout)!;
   assert.deepEqual([report.sent.most, report.sent.withKey <= Number(announced)], [Number(announced), true]);
   assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);

@@ -18,11 +18,10 @@ import { limitsHtml } from './limits/html.ts';
 import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
-import { Progress } from './limits/progress.ts';
 import { Interrupted, Run } from './limits/run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
 import { makeLimitedKey } from './measure/own-server.ts';
-import { endProgress } from './measure/progress.ts';
+import { endProgress, progress } from './measure/progress.ts';
 
 const programName = isBundle ? 'petstore-limits' : 'bench:limits';
 
@@ -48,7 +47,7 @@ async function main(options: Options): Promise<number> {
     redact = (text) => keys.redact(text);
     const target = baseUrl ?? `${own!.address}/v1`;
     const about = { baseUrl: target, proxy, keys, keySource, settings, names, clock: systemClock };
-    const run = new Run({ ...about, signal: interruption, watcher: new Progress() });
+    const run = new Run({ ...about, signal: interruption, show: progress });
     print(`One request to ${targetText(about)}, to see what remains of the key.`);
     const ownServer = own !== undefined;
     const estimate = await run.open();

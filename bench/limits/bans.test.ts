@@ -2,10 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { base, type Exchange, type Hooks } from '../../conformance/mutants/server/hooks.ts';
-import { Bans } from './bans.ts';
-import type { LimitsClient } from './client.ts';
-import type { Reading } from './responses.ts';
-import { response, reportOf, resultOf, textOf } from './testing/runs.ts';
+import { reportOf, resultOf, textOf } from './testing/runs.ts';
 
 const minuteMs = 60_000;
 
@@ -68,24 +65,21 @@ describe('bans', () => {
     ]);
   });
 
-  test('one that the scenario does not intend: the run reports it, and waits for it if it is short', async (t) => {
-    const long = await reportOf(t, { fault: banning(1), names: ['latency', 'strangers'] });
-    assert.match(
-      textOf(long.scenarios),
-      /latency \| passed .*; a 429 required a wait of 5 min 0 s, well beyond the end of the window: a ban/,
-    );
-    assert.match(textOf(long.scenarios), /strangers \| inconclusive \| the key is banned for another 5 min 0 s/);
-    assert.equal(long.timeline.bans.length, 1);
-    const short = await reportOf(t, { fault: banning(1, { lengthMs: 100_000 }), names: ['latency', 'strangers'] });
-    assert.equal(short.scenarios[1]!.verdict, 'passed', textOf(short.scenarios));
+  test('one that no scenario intends: the run waits for its end, unless that takes long', async (t) => {
+    const names = ['latency', 'strangers'] as const;
+    const long = await reportOf(t, { fault: banning(1), names });
+    const [latency, strangers] = long.scenarios;
+    assert.deepEqual([latency?.verdict, strangers?.verdict], ['passed', 'inconclusive'], textOf(long.scenarios));
+    assert.equal(strangers?.reason, 'Retry-After is another 5 min 0 s: perhaps a ban');
+    const short = await reportOf(t, { fault: banning(1, { lengthMs: 100_000 }), names });
+    assert.equal(short.totals.passed, 2, textOf(short.scenarios));
   });
 
   test('one that a third refusal would cause: no scenario causes it without --until-ban', async (t) => {
     const careful = await reportOf(t, { fault: banning(3, { inARow: true }) });
     assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 4], textOf(careful.scenarios));
-    assert.deepEqual(careful.timeline.bans, []);
     const asked = await reportOf(t, { fault: banning(3), names: ['ban'], settings: { untilBan: true } });
-    assert.deepEqual([asked.exitCode, asked.timeline.bans.length], [0, 1], textOf(asked.scenarios));
+    assert.deepEqual([asked.exitCode, asked.scenarios[0]!.figures['banned']], [0, 'yes'], textOf(asked.scenarios));
   });
 
   test('a server that never bans: no failure, and no more refusals than announced', async (t) => {
@@ -93,21 +87,4 @@ describe('bans', () => {
     assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
     assert.ok(result.refused <= 121 + 10, `${result.refused}`);
   });
-});
-
-test('only a wait beyond the window of admitted requests shows a ban', () => {
-  const key = { secret: 'x', number: 1, own: false, quiet: false };
-  const refused = (reset: number, limit: number, retryAt: number, receivedAt = 20_000): number => {
-    const bans = new Bans({ ourTime: (time: number) => time } as LimitsClient);
-    const of = (status: number, reading: Reading) => response({ status, reading });
-    bans.received(key, of(200, { limit: 60, remaining: 0, reset: 60 }), undefined);
-    for (const late of [0, 900])
-      bans.received(key, { ...of(429, { limit, remaining: 0, reset }), receivedAt: receivedAt + late }, retryAt + late);
-    return bans.seen.length;
-  };
-  assert.equal(refused(60, 60, 60_000), 0, 'the window');
-  assert.equal(refused(60, 60, 320_000), 1, 'a ban, shown twice');
-  assert.equal(refused(320, 60, 320_000), 1, 'a ban that Reset shows, too');
-  assert.equal(refused(86_400, 1_000, 86_400_000), 0, 'the day');
-  assert.equal(refused(120, 60, 120_000, 70_000), 0, 'the window after');
 });

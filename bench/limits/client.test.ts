@@ -5,45 +5,30 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { systemClock } from '../../conformance/client/clock.ts';
 import { scripted } from '../../conformance/testing/servers.ts';
-import { NoResponse } from '../../conformance/client/client.ts';
-import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
+import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
+import { LimitsClient, type ClientOptions } from './client.ts';
 import type { Response } from './responses.ts';
 import { operations } from './settings.ts';
 
 const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', number: 1, own: false, quiet: false };
 
-function client(
-  baseUrl: string,
-  options: Partial<ClientOptions> & { onResponse?: (response: Response, key: unknown) => void } = {},
-): LimitsClient {
-  const { onResponse = () => {}, ...others } = options;
-  const made = new LimitsClient(
-    {
-      ...{
-        baseUrl,
-        clock: systemClock,
-        stopwatch: () => performance.now(),
-        signal: new AbortController().signal,
-        paced: false,
-      },
-      ...others,
-    },
-    onResponse,
-  );
+function client(baseUrl: string, options: Partial<ClientOptions> = {}): LimitsClient {
+  const signal = new AbortController().signal;
+  const made = new LimitsClient({ baseUrl, clock: systemClock, signal, paced: false, ...options });
   made.budget = 10_000;
   return made;
 }
 
 test('exactly as many requests as requested, on as many connections, with the key and without', async (t) => {
   const sockets = new Set<unknown>();
-  const received: (readonly [Response, unknown])[] = [];
+  const received: Response[] = [];
   const server = await scripted(t, (_, response) => {
     sockets.add(response.socket);
     response
       .writeHead(200, { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '7', 'X-RateLimit-Reset': '1795262460' })
       .end('[]');
   });
-  const sender = client(server.baseUrl, { onResponse: (response, of) => received.push([response, of]) });
+  const sender = client(server.baseUrl);
   for (const [amount, connections] of [
     [63, 10],
     [7, 10],
@@ -52,19 +37,20 @@ test('exactly as many requests as requested, on as many connections, with the ke
     sockets.clear();
     const before = server.received.length;
     const { responses, lost } = await sender.send({ key, amount, connections });
+    received.push(...responses);
     assert.deepEqual([responses.length, lost, server.received.length - before], [amount, 0, amount]);
     assert.equal(sockets.size, Math.min(amount, connections));
     assert.equal(responses.filter(({ opening }) => opening).length, sockets.size);
   }
   await sender.send({ key: undefined, amount: 3, connections: 2 });
   assert.deepEqual(sender.sent, { withKey: 71, withoutKey: 3 });
-  const messages = received.filter(([, of]) => of === key).map(([{ message }]) => message);
+  const messages = received.map(({ message }) => message);
   const numbers = messages.map(({ number }) => number).sort((a, b) => a - b);
   assert.deepEqual(numbers, Array.from({ length: 71 }, (_, i) => i + 1), 'its requests are numbered across all loads');
   assert.ok(messages.every(({ number, ended, sentBy }) => ended < number && number <= sentBy));
   assert.deepEqual([messages.at(-1)!.ended, messages.at(-1)!.sentBy], [70, 71]);
-  assert.deepEqual(received[0]![0].reading, { limit: 60, remaining: 7, reset: 1_795_262_460 });
-  assert.deepEqual([received[0]![0].latencyMs > 0, received[0]![1], received.at(-1)![1]], [true, key, undefined]);
+  assert.deepEqual(received[0]!.reading, { limit: 60, remaining: 7, reset: 1_795_262_460 });
+  assert.ok(received[0]!.latencyMs > 0);
   assert.deepEqual(
     [server.received[0]!.url, server.received[0]!.headers.authorization, server.received.at(-1)!.headers.authorization],
     ['/v1/pets?limit=1', `Bearer ${key.secret}`, undefined],
@@ -76,12 +62,12 @@ test('a load that exceeds the budget is not started', async (t) => {
   const sender = client(server.baseUrl);
   sender.budget = 30;
   await sender.send({ key, amount: 20, connections: 4 });
-  await assert.rejects(sender.send({ key, amount: 11, connections: 4 }), BudgetSpent);
+  await assert.rejects(sender.send({ key, amount: 11, connections: 4 }), NoRequestsLeft);
   assert.equal(server.received.length, 20);
   await sender.send({ key, amount: 10, connections: 1 });
   await assert.rejects(
     sender.send({ key, amount: 1, connections: 1 }),
-    /^BudgetSpent: 1 more request would exceed the 30 announced$/,
+    /^NoRequestsLeft: 1 more request would exceed the 30 announced$/,
   );
   assert.equal(server.received.length, 30);
 });
@@ -117,7 +103,7 @@ test('a server that cuts connections: never more requests than requested, and th
   assert.deepEqual([number, ended, sentBy], [41, 40, 41], 'lost requests count');
 });
 
-test('a server that closes connections without a response: each latency is that of its own request', async (t) => {
+test('a server that closes connections without a response: the next latency counts as that of a new connection', async (t) => {
   const server = await scripted(t, (_, response) => {
     if (server.received.length % 20 === 0) response.socket!.end();
     else setTimeout(() => response.end('[]'), 1);
@@ -126,9 +112,6 @@ test('a server that closes connections without a response: each latency is that 
   assert.deepEqual([responses.length, lost], [380, 20]);
   const opened = responses.filter(({ opening }) => opening).length;
   assert.ok(opened > 4 && opened <= 24, `the first four, and at most one for each that was ended: ${opened}`);
-  // `sentAt` and `receivedAt` are whole milliseconds.
-  const late = responses.filter(({ sentAt, receivedAt, latencyMs }) => latencyMs > receivedAt - sentAt + 1);
-  assert.deepEqual(late, []);
 });
 
 test('no server at all', async () => {
@@ -163,8 +146,9 @@ test('a load ends at the response that `until` accepts, and when the run is inte
   });
   assert.ok(responses.length >= 11 && responses.length < 60, `${responses.length}`);
   const abort = new AbortController();
-  const sender = client(server.baseUrl, { signal: abort.signal, onResponse: () => abort.abort() });
-  const sent = await sender.send({ key, amount: 1_000, connections: 1 });
+  const sender = client(server.baseUrl, { signal: abort.signal });
+  const end = () => (abort.abort(), false);
+  const sent = await sender.send({ key, amount: 1_000, connections: 1, until: end });
   assert.ok(sent.responses.length > 0 && sent.responses.length < 60, `${sent.responses.length}`);
   assert.deepEqual(await sender.send({ key, amount: 5, connections: 1 }), { responses: [], lost: 0, lateMs: 0 });
 });

@@ -1,18 +1,16 @@
 /**
- * The only code of the bench that sends requests. Each connection of a load is a client of the conformance kit, which
- * sends its share of the requests one after the other. It never sends more than its share, even if it repeats a request
- * whose connection broke.
+ * The only code of the bench that sends requests. Each key has a client of the conformance kit, and each connection of
+ * a load sends its requests one after the other.
  */
+import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
 import type { Target } from '../../conformance/client/obstacles.ts';
-import { Response as KitResponse } from '../../conformance/client/response.ts';
+import type { Pet } from '../../conformance/client/pet.ts';
+import type { Connection, Request } from '../../conformance/client/request.ts';
+import { createPet, getPet, listOrders, listPets } from '../../conformance/client/requests.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
-import type { Pet } from '../../conformance/client/pet.ts';
-import type { Credential, Request } from '../../conformance/client/request.ts';
-import { createPet, getPet, listOrders, listPets } from '../../conformance/client/requests.ts';
-import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { wrongKey, type Key } from './keys.ts';
 import { responseOf, type Response } from './responses.ts';
 import type { LoadOperation } from './settings.ts';
@@ -58,11 +56,6 @@ export interface ClientOptions extends Target {
   readonly paced?: boolean;
 }
 
-/** The load would exceed the number of requests that was announced. */
-export class BudgetSpent extends Error {
-  override readonly name = 'BudgetSpent';
-}
-
 /**
  * The time after its Reset at which a window is considered to have ended: a tick of the clock, or more if no Date has
  * shown the server's clock.
@@ -72,20 +65,22 @@ const [tickMs, unknownClockMs] = [50, 1_000];
 export class LimitsClient {
   /** The most requests that may be sent in total. */
   budget = 0;
-  #taken = 0;
-  readonly sent = { withKey: 0, withoutKey: 0 };
-  /** How many requests of each key have been sent by the loads that are over, and have ended. */
-  readonly #counts = new Map<Key | undefined, { sent: number; ended: number }>();
-  readonly #options: ClientOptions;
-  readonly #onResponse: (response: Response, key: Key | undefined) => void;
   readonly serverClock = new ServerClock();
-  #turn = 0;
+  readonly #options: ClientOptions;
+  /** The client of each key, and of requests without one; and how many requests it may have sent. */
+  readonly #clients = new Map<Key | undefined, { readonly client: Client; readonly limit: { maxRequests: number } }>();
   /** An animal of the server. */
   #pet: Pet | undefined;
 
-  constructor(options: ClientOptions, onResponse: (response: Response, key: Key | undefined) => void) {
+  constructor(options: ClientOptions) {
     this.#options = options;
-    this.#onResponse = onResponse;
+  }
+
+  /** How many requests have been sent. */
+  get sent(): Readonly<Record<'withKey' | 'withoutKey', number>> {
+    const all = [...this.#clients.values()].map(({ client }) => client.sent);
+    const sum = (of: 'withKey' | 'withoutKey') => all.reduce((total, sent) => total + sent[of], 0);
+    return { withKey: sum('withKey'), withoutKey: sum('withoutKey') };
   }
 
   /** Whether a list has shown an animal, which `getPet` needs. */
@@ -93,28 +88,12 @@ export class LimitsClient {
     return this.#pet !== undefined;
   }
 
-  /**
-   * Converts a time of our clock to the server's. If our clock agrees with every Date, both are considered equal,
-   * because most clocks are right.
-   */
-  serverTime(now: number): number {
-    const { least, most } = this.serverClock;
-    return least <= 0 && most >= 0 ? now : now + least;
+  /** A time of our clock at which the server's has not passed a time, whatever the uncertainty. */
+  timeBefore(server: number): number {
+    return server - (this.serverClock.isKnown ? this.serverClock.most : unknownClockMs);
   }
 
-  /** Converts a time of the server's clock to ours. */
-  ourTime(server: number): number {
-    return server - this.serverTime(0);
-  }
-
-  /** The uncertainty of `serverTime`, plus a tick. */
-  get marginMs(): number {
-    const { isKnown, most } = this.serverClock;
-    if (!isKnown) return unknownClockMs;
-    return this.serverTime(0) === 0 ? tickMs : Math.max(0, most - this.serverTime(0)) + tickMs;
-  }
-
-  /** The time of our clock at which the server's has passed a time, whatever the uncertainty. */
+  /** A time of our clock at which the server's has passed a time, whatever the uncertainty. */
   timeAfter(server: number): number {
     return server - this.serverClock.time(0) + (this.serverClock.isKnown ? tickMs : unknownClockMs);
   }
@@ -122,46 +101,50 @@ export class LimitsClient {
   /**
    * Sends a load. Resolves when every request has a response or is lost, at `until`, or when the run is interrupted.
    *
-   * @throws BudgetSpent before anything is sent
+   * @throws NoRequestsLeft before anything is sent, if the load would exceed the budget
    * @throws NoResponse if no request got a response, unless `mayAllBeLost`
    */
   async send(load: Load): Promise<Sent> {
-    const { signal, clock, stopwatch = () => performance.now() } = this.#options;
-    if (load.amount < 1 || signal.aborted) return { responses: [], lost: 0, lateMs: 0 };
-    if (this.#taken + load.amount > this.budget) {
-      throw new BudgetSpent(`${count(load.amount, 'more request')} would exceed the ${grouped(this.budget)} announced`);
+    const { key, amount } = load;
+    const { signal, stopwatch = () => performance.now() } = this.#options;
+    if (amount < 1 || signal.aborted) return { responses: [], lost: 0, lateMs: 0 };
+    const { withKey, withoutKey } = this.sent;
+    if (withKey + withoutKey + amount > this.budget) {
+      throw new NoRequestsLeft(`${count(amount, 'more request')} would exceed the ${grouped(this.budget)} announced`);
     }
-    this.#taken += load.amount;
-    const connections = Math.min(load.connections, load.amount);
-    const share = (i: number) => Math.floor(load.amount / connections) + (i < load.amount % connections ? 1 : 0);
-    const { baseUrl, proxy } = this.#options;
-    const targets = Array.from({ length: connections }, (_, i) =>
-      new Client({ baseUrl, proxy, clock, wait: (ms) => clock.sleep(ms), maxRequests: share(i) }));
-    const close = () => targets.forEach((target) => target.close());
-    signal.addEventListener('abort', close);
-    const counts = this.#counts.get(load.key) ?? { sent: 0, ended: 0 };
-    this.#counts.set(load.key, counts);
-    const sentNow = () => targets.reduce((sum, target) => sum + sentBy(target), 0);
-    const under: Underway = {
-      ...{ responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined, counts },
-      sent: () => counts.sent + sentNow(),
+    const { client, limit } = this.#clientOf(key);
+    const before = sentBy(client);
+    limit.maxRequests = before + amount;
+    const connections = Array.from({ length: Math.min(load.connections, amount) }, () => client.connect());
+    const end = () => {
+      client.interrupt(signal.reason as Error);
+      for (const connection of connections) connection.destroy();
     };
-    await allEnded(targets.map((target, i) => this.#sendShare(target, share(i), load, under)));
-    signal.removeEventListener('abort', close);
-    close();
-    const sent = sentNow();
-    counts.sent += sent;
-    this.sent[load.key === undefined ? 'withoutKey' : 'withKey'] += sent;
+    signal.addEventListener('abort', end);
+    const under: Underway =
+      { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined };
+    await allEnded(connections.map((connection) => this.#sendOn(connection, client, load, under)));
+    signal.removeEventListener('abort', end);
+    for (const connection of connections) connection.destroy();
     const { responses, problem, lateMs } = under;
     if (responses.length === 0 && problem !== undefined && load.mayAllBeLost !== true && !signal.aborted) throw problem;
-    return { responses, lost: sent - responses.length, lateMs };
+    return { responses, lost: sentBy(client) - before - responses.length, lateMs };
+  }
+
+  #clientOf(key: Key | undefined) {
+    const known = this.#clients.get(key);
+    if (known !== undefined) return known;
+    const { baseUrl, proxy, clock } = this.#options;
+    const limit = { baseUrl, proxy, clock, wait: (ms: number) => clock.sleep(ms), maxRequests: 0 };
+    const made = { client: new Client(limit), limit };
+    this.#clients.set(key, made);
+    return made;
   }
 
   #requestOf({ key, wrongLike, operation = 'listPets' }: Load, nth: number): Request {
-    const wrong = (like: Key): Credential => token(wrongKey(like.secret), '$WRONG_KEY');
-    const credential = key !== undefined
-      ? bearer(key.secret)
-      : wrongLike !== undefined && nth % 2 === 1 ? wrong(wrongLike) : nobody;
+    const isWrong = key === undefined && wrongLike !== undefined && nth % 2 === 1;
+    const without = isWrong ? token(wrongKey(wrongLike.secret), '$WRONG_KEY') : nobody;
+    const credential = key === undefined ? without : bearer(key.secret);
     const { id = 1n, categoryId = 1n } = this.#pet ?? {};
     switch (operation) {
       case 'listPets': return listPets(credential, { limit: 1 });
@@ -171,11 +154,11 @@ export class LimitsClient {
     }
   }
 
-  async #sendShare(target: Client, share: number, load: Load, under: Underway): Promise<void> {
+  /** Sends requests of a load on one connection, until none is left. */
+  async #sendOn(connection: Connection, client: Client, load: Load, under: Underway): Promise<void> {
     const { clock, signal, stopwatch = () => performance.now(), paced = true } = this.#options;
     const isOver = () => under.over || signal.aborted;
-    let opening = true;
-    while (!isOver() && sentBy(target) < share) {
+    for (let opening = true; !isOver() && under.departures < load.amount;) {
       const nth = under.departures++;
       let waitedMs = 0;
       if (paced && load.rate !== undefined) {
@@ -189,29 +172,22 @@ export class LimitsClient {
         }
         if (isOver()) return;
       }
-      const request = this.#requestOf(load, nth);
-      const moment = () => ({ at: clock.now(), turn: ++this.#turn, ...under.counts, sent: under.sent() });
-      const before = moment();
-      const [sent, sentMs, sentBefore] = [{ ...before, sent: before.sent + 1 }, stopwatch(), sentBy(target)];
+      const request = { ...this.#requestOf(load, nth), connection };
+      const [number, sentMs] = [sentBy(client) + 1, stopwatch()];
       try {
-        const received = await target.exchange(request);
-        const latencyMs = stopwatch() - sentMs + waitedMs;
-        const { status, headers, body } = received;
-        const ordered = new KitResponse(request, status, headers, body, sent, moment());
-        const repeated = sentBy(target) > sentBefore + 1; // its connection broke, and the kit opened another one
-        const response = responseOf(ordered, latencyMs, opening || repeated);
-        opening = /\bclose\b/i.test(ordered.all('Connection').join());
-        this.serverClock.learn(ordered);
-        this.#pet ??= ordered.pets[0];
+        const message = await client.exchange(request);
+        const isRepeated = message.number > number; // its connection broke, and the kit opened another one
+        const response = responseOf(message, stopwatch() - sentMs + waitedMs, opening || isRepeated);
+        opening = /\bclose\b/i.test(message.all('Connection').join());
+        this.serverClock.learn(message);
+        this.#pet ??= message.pets[0];
         under.responses.push(response);
-        this.#onResponse(response, load.key);
         under.over ||= load.until?.(response) === true;
       } catch (error) {
-        if (error instanceof NoResponse) under.problem = error;
-        else if (!(error instanceof NoRequestsLeft)) throw error;
+        if (isOver() || error instanceof NoRequestsLeft) return;
+        if (!(error instanceof NoResponse)) throw error;
+        under.problem = error;
         opening = true;
-      } finally {
-        under.counts.ended += sentBy(target) - sentBefore;
       }
     }
   }
@@ -226,9 +202,6 @@ interface Underway {
   lateMs: number;
   over: boolean;
   problem: NoResponse | undefined;
-  readonly counts: { readonly sent: number; ended: number };
-  /** How many requests of the key have been sent, by this load and the earlier ones. */
-  readonly sent: () => number;
 }
 
 function sentBy({ sent }: Client): number {

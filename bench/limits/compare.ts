@@ -25,13 +25,13 @@ export function readEarlier(json: string, name: string): Earlier {
     throw fail(`not JSON: ${visible((error as Error).message)}`);
   }
   if (report?.bench?.name !== 'petstore-bench-limits') throw fail('not a report of this bench');
-  if (report.format !== 2) throw fail(`a report of format ${String(report.format)}; this bench reads format 2`);
+  if (report.format !== 3) throw fail(`a report of format ${String(report.format)}; this bench reads format 3`);
   const { target, startedAt, exitCode, metrics, scenarios } = report;
   const isWhole = typeof target === 'string' && typeof startedAt === 'string' && Array.isArray(scenarios)
     && [0, 1, 2].some((code) => code === exitCode) && typeof metrics === 'object' && metrics !== null
     && Object.values(metrics).every(Number.isFinite)
     && scenarios.every((one) => typeof one?.name === 'string' && verdicts.includes(one.verdict));
-  if (!isWhole) throw fail('not a complete report of format 2');
+  if (!isWhole) throw fail('not a complete report of format 3');
   return { target, startedAt, exitCode: exitCode!, metrics, scenarios };
 }
 

@@ -4,23 +4,16 @@
  * All that is known about a window is its Reset, by the server's clock. The specification leaves the kind of window
  * open: windows may be fixed, start with the first request, slide, or be a token bucket.
  */
-import type { Clock } from '../../conformance/client/clock.ts';
 import { allEnded } from '../../conformance/client/client.ts';
-import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
+import { processStops, type Clock, type Stops } from '../../conformance/client/clock.ts';
+import { retryAfterMs } from '../../conformance/client/limit-readings.ts';
 import { count, duration } from '../../conformance/report/words.ts';
-import { Bans } from './bans.ts';
+import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
-import { contradictionIn } from './history.ts';
 import type { Key, Keys } from './keys.ts';
-import type { Watcher } from './progress.ts';
-import { isAdmitted, isRefused, retryAt, wrongIn, type Read, type Response } from './responses.ts';
+import type { Entry } from './log.ts';
+import { isAdmitted, isRefused, withoutHeaders, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
-import { wrongReset } from './windows.ts';
-
-/** A demand is not met, and nothing else can be measured. */
-export class DemandNotMet extends Error {
-  override readonly name = 'DemandNotMet';
-}
 
 /** The longest window that a run waits for. */
 const maxWindowMs = 120_000;
@@ -47,7 +40,10 @@ export interface ContextOptions {
   readonly keys: Keys;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly watcher: Watcher;
+  /** Shows the current step. */
+  readonly show: (what: string) => void;
+  /** The stops of this process, except in tests. */
+  readonly stops?: Stops;
 }
 
 export class ScenarioContext {
@@ -55,7 +51,12 @@ export class ScenarioContext {
   readonly keys: Keys;
   readonly clock: Clock;
   readonly client: LimitsClient;
-  readonly bans: Bans;
+  /** The name of the current scenario. */
+  name = '';
+  /** All responses of the run. */
+  readonly log: Entry[] = [];
+  /** The stops of this process until the last response: judging takes long, too. */
+  stops: number;
   readonly #options: ContextOptions;
   /** For each key: the last reading, and all responses. */
   readonly #read = new Map<Key, Read>();
@@ -65,7 +66,7 @@ export class ScenarioContext {
     this.#options = options;
     ({ settings: this.settings, keys: this.keys, clock: this.clock } = options);
     this.client = client;
-    this.bans = new Bans(client);
+    this.stops = (options.stops ?? processStops).count;
   }
 
   /** Sends a load of the operation under test, unless the load names another. */
@@ -75,7 +76,11 @@ export class ScenarioContext {
     const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
     const { operation } = this.settings;
     const sent = await this.client.send({ operation, ...(guarded && { until }), ...load });
-    for (const response of sent.responses) if (load.key !== undefined) this.#received(load.key, response);
+    const { key } = load;
+    const client = key === undefined ? 'no key' : key.quiet ? 'quiet' : 'load';
+    this.log.push(...sent.responses.map((response) => ({ client, response }) as const));
+    this.stops = (this.#options.stops ?? processStops).count;
+    for (const response of sent.responses) if (key !== undefined) this.#received(key, response);
     this.#options.signal.throwIfAborted();
     return sent;
   }
@@ -96,15 +101,20 @@ export class ScenarioContext {
     return this.#read.get(key);
   }
 
+  /** All responses to a key, as they were received. */
+  responsesOf(key: Key): readonly Response[] {
+    return this.#responses.get(key) ?? [];
+  }
+
   /** Shows the current step. */
   doing(what: string): void {
-    this.#options.watcher.doing(what);
+    this.#options.show(`${this.name}: ${what}`);
   }
 
   async sleep(ms: number, why: string): Promise<void> {
     if (ms <= 0) return;
-    const { watcher, signal } = this.#options;
-    watcher.waiting(why, ms);
+    const { signal } = this.#options;
+    this.doing(`waiting ${Math.ceil(ms / 1_000)} s ${why}`);
     let wake = (): void => {};
     const aborted = new Promise<void>((resolve) => (wake = resolve));
     signal.addEventListener('abort', wake);
@@ -129,65 +139,62 @@ export class ScenarioContext {
    * leave. Returns the first response of that window.
    *
    * @throws Inconclusive if the headers do not allow it, or the key is not valid
-   * @throws DemandNotMet if they violate the specification
    */
   async fresh(key: Key): Promise<Read> {
     const before = this.#read.get(key);
     if (before !== undefined) {
-      this.#requireMinute(key, before);
+      this.#requireShort(key, before);
       // If nothing remains, the server would refuse a request.
-      if (isRefused(before) || before.reading.remaining === 0) await this.#untilReset(key, before);
+      if (isRefused(before) || before.reading.remaining === 0) await this.#untilOpen(before);
       else if (this.#isFresh(before)) return before;
     }
     for (let turn = 1; ; turn++) {
       const response = await this.probe(key);
       const name = key === this.keys.main ? 'key' : 'second key';
       if (response.status === 401) throw new Inconclusive(`the ${name} returned 401 instead of 200`);
-      const read = requireReading(response);
-      const { limit, remaining } = read.reading;
-      this.#requireMinute(key, read);
+      const { reading } = response;
+      if (reading === undefined) throw new Inconclusive(withoutHeaders([response])[0]);
+      const read = { ...response, reading };
+      const { limit, remaining } = reading;
+      this.#requireShort(key, read);
       if (this.#isFresh(read) || (isAdmitted(read) && turn > maxTurns)) {
         if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
         if (remaining < 1) throw new Inconclusive('Remaining is 0 at the beginning of a window');
         return read;
       }
-      if (turn > maxTurns) throw new Inconclusive(`the key got ${read.status} after its own Reset`);
+      if (turn > maxTurns) throw new Inconclusive(`the key got ${read.status} after it waited as told`);
       // If most requests are still missing after a whole window, they return gradually.
       if (turn > 1 && remaining < limit / 2) await this.sleep(minuteMs, 'until all requests of the key are back');
-      else await this.#untilReset(key, read);
+      else await this.#untilOpen(read);
     }
   }
 
   /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not state it. */
-  retryAt(refusal: Response): number | undefined {
-    return retryAt(refusal, this.client.serverTime(refusal.receivedAt));
+  retryAt({ message, receivedAt }: Response): number | undefined {
+    const ms = retryAfterMs(message, this.client.serverClock.time(receivedAt));
+    return ms === undefined ? undefined : receivedAt + ms;
   }
 
-  /** What the history of a key contradicts since a response, in a sentence; none if nothing. */
-  contradictions(key: Key, since: Response): readonly string[] {
-    const found = contradictionIn(this.#responses.get(key) ?? [], since);
-    return found === undefined ? [] : [found];
+  /** The milliseconds until the window of a response ends, at most. */
+  leftMs({ reading }: Read): number {
+    return reading.reset * 1_000 - this.client.serverClock.time(this.clock.now());
   }
 
   /** Whether a response was the first of a window that lasts long enough. */
   #isFresh(read: Read): boolean {
     const { limit, remaining } = read.reading;
-    const left = this.#leftMs(read);
+    const left = this.leftMs(read);
     const first = isAdmitted(read) && remaining === limit - 1 && remaining <= maxRemaining;
     return first && left >= minLeftMs && left <= maxWindowMs;
   }
 
-  /**
-   * @throws Inconclusive if the key's window or ban is too long to wait for, or its limit is not the promised one
-   * @throws DemandNotMet if X-RateLimit-Reset cannot be when the limit resets
-   */
-  #requireMinute(key: Key, read: Read): void {
+  /** @throws Inconclusive if a key has to wait too long, as after a ban, or its limit is not the promised one */
+  #requireShort(key: Key, read: Read): void {
     const { limit, remaining } = read.reading;
-    const wrong = wrongReset(read);
-    if (wrong !== undefined) throw new DemandNotMet(wrong);
-    const bannedMs = this.bans.leftMs(key, this.clock.now());
-    if (bannedMs > maxWindowMs) throw new Inconclusive(`the key is banned for another ${duration(bannedMs / 1_000)}`);
-    const left = this.#leftMs(read);
+    const banned = this.#refusedMs(read);
+    const longer = `Retry-After is another ${duration(banned / 1_000)}: perhaps a ban`;
+    if (banned > maxWindowMs) throw new Inconclusive(longer);
+    const left = this.leftMs(read);
     if (left > maxWindowMs) {
       const minutes = count(Math.ceil(left / 60_000), 'minute');
       throw new Inconclusive(`the headers show a window that ends in ${minutes} (${remaining} of ${limit} remain)`);
@@ -198,21 +205,21 @@ export class ScenarioContext {
     throw new Inconclusive(`X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`);
   }
 
-  /** The milliseconds until the window of a response ends. */
-  #leftMs({ reading }: Read): number {
-    return reading.reset * 1_000 - this.client.serverTime(this.clock.now());
+  /** The milliseconds until a refused client may retry; 0 if it was admitted. */
+  #refusedMs(read: Read): number {
+    return isRefused(read) ? Math.max(0, (this.retryAt(read) ?? 0) - this.clock.now()) : 0;
   }
 
-  async #untilReset(key: Key, { reading }: Read): Promise<void> {
-    await this.sleep(this.bans.leftMs(key, this.clock.now()), 'until the end of a ban');
-    await this.untilServer(reading.reset * 1_000, 'until the key has a fresh window');
+  /** Waits until both Retry-After and Reset have passed. */
+  async #untilOpen(read: Read): Promise<void> {
+    await this.sleep(this.#refusedMs(read), 'as long as Retry-After says');
+    await this.untilServer(read.reading.reset * 1_000, 'until the key has a fresh window');
   }
 
   #received(key: Key, response: Response): void {
     const responses = this.#responses.get(key) ?? [];
     this.#responses.set(key, responses);
     responses.push(response);
-    this.bans.received(key, response, this.retryAt(response));
     const { reading } = response;
     if (reading === undefined) return;
     const before = this.#read.get(key)?.reading;
@@ -220,11 +227,4 @@ export class ScenarioContext {
     const stale = before?.reset === reading.reset && before.remaining < reading.remaining;
     if (!stale) this.#read.set(key, { ...response, reading });
   }
-}
-
-/** @throws DemandNotMet if a header is missing */
-export function requireReading(response: Response): Read {
-  const { reading } = response;
-  if (reading === undefined) throw new DemandNotMet(wrongIn([response]).join('; '));
-  return { ...response, reading };
 }

@@ -67,27 +67,6 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     ['boundary', 'limits-one-more', /^122 requests were admitted within 60 s, more than twice 60; limits\.refuses: /],
     ['boundary', 'limits-never', /^1\d\d requests were admitted within 60 s, .*; limits\.refuses: /],
     ['boundary', 'limits-one-fewer', /^limits\.admits: required admitted, because 1 of the promised /],
-    ['boundary', changed(200, (sent) => bare(200, sent)), /^1 × 200 without the X-RateLimit headers/],
-    [
-      'boundary',
-      { response: (sent) => withReset(sent, (reset) => reset * 1_000) },
-      /^X-RateLimit-Reset is \d{13}, which is not a Unix/,
-    ],
-    [
-      'boundary',
-      { response: (sent) => withReset(sent, () => 40) },
-      /^X-RateLimit-Reset is 40, which is not a Unix timestamp$/,
-    ],
-    [
-      'boundary',
-      { response: (sent) => withReset(sent, (reset) => reset - 70) },
-      /^X-RateLimit-Reset was \d+ s in the past/,
-    ],
-    [
-      'boundary',
-      { response: (sent) => withReset(sent, (reset) => reset - 20) },
-      /^nothing was admitted after the server's own Reset$/,
-    ],
     [
       'strangers',
       changed(200, ({ status }) => status === 401),
@@ -108,12 +87,15 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       assert.match(result.failures.join('; '), failure);
     });
 
-  test('a Reset that goes back and forth is a failure, not a window that moves', async (t) => {
-    const fault: Partial<Hooks> = {
-      response: (sent, { world }) => withReset(sent, (reset) => reset + (world.requests % 3)),
-    };
-    const result = await resultOf(t, 'boundary', { fault });
-    assert.match(result.failures.join('; '), /^X-RateLimit-Reset went back while requests remained/, textOf([result]));
+  test('boundary: headers that describe no window of a minute, or another one, are inconclusive', async (t) => {
+    for (const [fault, reason] of [
+      [{ response: (sent) => (bare(200, sent), sent) }, /^1 × 200 without the X-RateLimit headers/],
+      [{ response: (sent) => withReset(sent, (reset) => reset * 1_000) }, /^it may take 260 requests, and the key's day has only /],
+      [{ response: (sent) => withReset(sent, (reset) => reset - 20) }, /^nothing was admitted after Reset: perhaps a ban$/],
+    ] satisfies [Partial<Hooks>, RegExp][]) {
+      const result = await resultOf(t, 'boundary', { fault });
+      assert.deepEqual([result.verdict, reason.test(result.reason ?? '')], ['inconclusive', true], textOf([result]));
+    }
   });
 
   test('boundary: the Reset of a server whose clock is behind by less than Date can show is not wrong', async (t) => {
@@ -128,7 +110,7 @@ describe('servers with a fault', { concurrency: 4 }, () => {
         response: (sent, { world }) => withReset(sent, (reset) => reset + up(world.requests)),
       };
       const result = await resultOf(t, 'boundary', { fault, settings: { connections: 1 } });
-      assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed'], textOf([result]));
+      assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed, as far as one window shows'], textOf([result]));
     }
   });
 
@@ -230,24 +212,6 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const slow = slownessOf({ alone, flood, beside: sent(9, 31, 31, 31) });
     const failure = 'the flood slowed the key (p50 10.0 ms without it, 31.0 ms with it)';
     assert.deepEqual(slow, { failure, lateMs: 12 });
-  });
-
-  test('boundary: a window that starts with the first request, and a Reset at the end of the minute', async (t) => {
-    for (const second of [0, 3, 20, 55]) {
-      const clock = () => fakeClock(Math.floor(start / minuteMs) * minuteMs + second * 1_000 + 100);
-      const right = await resultOf(t, 'boundary', { fault: { left: windowsFromFirst }, clock: clock() });
-      assert.equal(right.verdict, 'passed', textOf([right]));
-      const named: Partial<Hooks> = {
-        left: windowsFromFirst,
-        response: (sent, { now }) => withReset(sent, () => Math.floor(now / minuteMs + 1) * 60),
-      };
-      const wrong = await resultOf(t, 'boundary', { fault: named, clock: clock() });
-      assert.deepEqual(
-        wrong.failures,
-        ["nothing was admitted after the server's own Reset"],
-        `second ${second}: ${textOf([wrong])}`,
-      );
-    }
   });
 
   test('boundary: a Reset that is up to two seconds late; and a server that also admits one more', async (t) => {

@@ -5,17 +5,31 @@
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { pageHtml, signOf, summaryHtml } from '../../conformance/report/page.ts';
 import { dateText, duration, grouped } from '../../conformance/report/words.ts';
-import { logScale, plottedTable, plotStyle, range, type Scale } from './plot.ts';
-import type { LimitsReport, ScenarioResult } from './report.ts';
-import { milliseconds, percentiles, type Latency } from './responses.ts';
+import { bar, linearScale, logScale, plottedTable, plotStyle, range, type Row, type Scale } from './plot.ts';
+import type { Counts, LimitsReport, ScenarioResult } from './report.ts';
+import { milliseconds, percentiles } from './responses.ts';
 import { fieldsOf, headlines, loadText, promisedText } from './terminal.ts';
-import { barScale, countsText, timelineOf } from './timeline.ts';
+
+/** The parts of a bar, each with the class of its colour and its text. */
+const kinds = [
+  ['admitted', 'passed', 'admitted'], ['refused', 'failed', 'refused'],
+  ['other', 'inconclusive', 'with another status'], ['withoutKey', 'skipped', 'without a key'],
+] as const;
+
+/** The classes of the colours of latencies. */
+const colours: Readonly<Record<string, string>> = { 200: 'passed', 429: 'failed', alone: 'skipped', beside: 'known' };
+
+/** More seconds than this without a response are shown as a wait. */
+const shortWaitS = 4;
 
 /** The report as one HTML file. */
 export function limitsHtml(report: LimitsReport): string {
   const { name, version, node } = report.bench;
-  const shown = report.scenarios.flatMap(latenciesOf).flatMap(({ latency: { p50, p99 } }) => [p50, p99]);
-  const scales = { bars: barScale(report), latencies: logScale(shown) };
+  const latencies = report.scenarios.flatMap((result) => Object.values(result.latencies));
+  const scales = {
+    bars: linearScale(report.scenarios.flatMap(({ timeline }) => timeline.map(totalOf))),
+    latencies: logScale(latencies.flatMap(({ p50, p99 }) => [p50, p99])),
+  };
   return pageHtml({
     title: `Rate limits of ${report.target}`,
     style: plotStyle,
@@ -26,7 +40,7 @@ export function limitsHtml(report: LimitsReport): string {
 all scenarios. All bars share one scale, too. Their colours: <span class="passed">admitted</span>,
 <span class="failed">refused</span>, <span class="inconclusive">another status</span>,
 <span class="skipped">without a key</span>.</p>
-${report.scenarios.map((result) => scenarioArticle(result, report, scales))}
+${report.scenarios.map((result) => scenarioArticle(result, scales))}
 </section>`,
     footer: html`<p>Written by ${name} ${version} on Node ${node}. limits.json has the same for programs.
 Latencies are those of the bench’s own client; the first response on each connection is left out.</p>`,
@@ -59,7 +73,7 @@ interface Scales {
   readonly latencies: Scale;
 }
 
-function scenarioArticle(result: ScenarioResult, report: LimitsReport, scales: Scales): Markup {
+function scenarioArticle(result: ScenarioResult, scales: Scales): Markup {
   const { name, text, verdict, seconds } = result;
   const counts = countsText(result);
   const fields = [...fieldsOf(result), ...(counts === '' ? [] : [['responses', `${counts} in ${duration(seconds)}`]])];
@@ -69,50 +83,50 @@ function scenarioArticle(result: ScenarioResult, report: LimitsReport, scales: S
 <dl class="case">${fields.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>
 ${latencyTable(result, scales.latencies)}
 ${figureTable(result)}
-${timelineOf(result, report, scales.bars)}
+${timelineTable(result, scales.bars)}
 </article>
 `;
 }
 
-interface LatencyRow {
-  readonly label: string;
-  readonly colour: string;
-  readonly latency: Latency;
-}
-
-/** The latencies of a scenario: those of the quiet client alone and beside the flood, or those of each status. */
-function latenciesOf({ figures, latency200, latency429 }: ScenarioResult): readonly LatencyRow[] {
-  const ofClient = (side: 'alone' | 'beside'): Latency => {
-    const of = (name: string): number => Number(figures[name] ?? 0);
-    const ofAll = Object.fromEntries(percentiles.map((percentile) => [percentile, of(`${percentile}_${side}_ms`)]));
-    return { n: of(`${side}_latencies`), ...(ofAll as Omit<Latency, 'n'>) };
-  };
-  const rows = 'alone_latencies' in figures
-    ? [['alone', 'skipped', ofClient('alone')], ['beside', 'known', ofClient('beside')]] as const
-    : [['200', 'passed', latency200], ['429', 'failed', latency429]] as const;
-  return rows.flatMap(([label, colour, latency]) => (latency?.n ? [{ label, colour, latency }] : []));
-}
-
-function latencyTable(result: ScenarioResult, scale: Scale): Markup | undefined {
-  const rows = latenciesOf(result).map(({ label, colour, latency }) => ({
-    cells: [label, ...percentiles.map((of) => digits(latency[of])), grouped(latency.n)],
-    plot: range(scale, colour, latency),
+function latencyTable({ latencies }: ScenarioResult, scale: Scale): Markup | undefined {
+  const rows = Object.entries(latencies).map(([label, latency]) => ({
+    cells: [label, ...percentiles.map((of) => milliseconds(latency[of]).replace(' ms', '')), grouped(latency.n)],
+    plot: range(scale, colours[label] ?? '', latency),
   }));
   const columns = ['ms', ...percentiles.map((of) => (of === 'p999' ? 'p99.9' : of)), 'n'];
   return rows.length === 0 ? undefined : plottedTable('Latencies', 'repeat(5,3.5rem)', columns, scale, rows);
 }
 
-/** The figures that are not in the table of latencies. */
 function figureTable({ figures }: ScenarioResult): Markup | undefined {
-  const drawn = /(_(alone|beside)_ms|^(alone|beside)_latencies)$/;
-  const others = Object.entries(figures).filter(([name]) => !drawn.test(name));
   const row = ([name, value]: [string, number | string]): Markup => html`<tr><th scope="row" class="id">${name}</th>
 <td>${typeof value === 'number' ? grouped(value) : value}</td></tr>`;
-  return others.length === 0 ? undefined : html`<h4>Figures</h4>
-<table class="figures">${others.map(row)}</table>`;
+  const rows = Object.entries(figures).map(row);
+  return rows.length === 0 ? undefined : html`<h4>Figures</h4>
+<table class="figures">${rows}</table>`;
 }
 
-/** `0.41`, `12.3`, `1,204`. */
-function digits(ms: number): string {
-  return milliseconds(ms).replace(' ms', '');
+/** For each second with responses, what each client received, and how many requests remained. */
+function timelineTable({ timeline }: ScenarioResult, scale: Scale): Markup | undefined {
+  if (timeline.length === 0) return undefined;
+  const rows = timeline.flatMap((second, i): readonly Row[] => {
+    const { at, client, remaining } = second;
+    const wait = at - (timeline[i - 1]?.at ?? at) - 1;
+    const waited = wait > shortWaitS ? [{ remark: `${wait} s without a request` }] : [];
+    const time = `${Math.floor(at / 60)}:${String(at % 60).padStart(2, '0')}`;
+    const text = `${client === 'quiet' ? 'quiet key: ' : ''}${countsText(second)}`;
+    const left = remaining === undefined ? '' : remaining.map(grouped).join(' → ');
+    const parts = kinds.map(([kind, colour]) => [colour, second[kind]] as const);
+    return [...waited, { cells: [time, text, left], plot: bar(scale, parts) }];
+  });
+  return plottedTable('Responses in each second', '15rem 6.5rem', ['min:s', 'Responses', 'Remaining'], scale, rows);
+}
+
+function totalOf(counts: Counts): number {
+  return kinds.reduce((sum, [kind]) => sum + counts[kind], 0);
+}
+
+/** `12 admitted, 3 refused`; empty if there are none. */
+function countsText(counts: Counts): string {
+  const some = kinds.filter(([kind]) => counts[kind] > 0);
+  return some.map(([kind, , text]) => `${grouped(counts[kind])} ${text}`).join(', ');
 }

@@ -1,18 +1,21 @@
-/** Everything that a run has measured, by names that never change and end in a unit: `exact.admitted_requests`. */
+/** Everything that a run has measured, by names that never change and end in a unit: `latency.p50_ratio`. */
 import type { Metrics, ScenarioResult } from './report.ts';
 import { percentiles } from './responses.ts';
 
 /** The metrics of all scenarios that have any. */
 export function metricsOf(results: readonly ScenarioResult[]): Metrics {
   const metrics: Record<string, number> = {};
-  for (const { name, figures, latency200, latency429, seconds } of results) {
+  for (const { name, figures, latencies, seconds } of results) {
     for (const [figure, value] of Object.entries(figures)) {
       if (typeof value === 'number') metrics[`${name}.${figure}`] = value;
     }
-    for (const [status, latency] of Object.entries({ 200: latency200, 429: latency429 })) {
-      if (latency === undefined) continue;
-      metrics[`${name}.latency_${status}_responses`] = latency.n;
-      for (const of of percentiles) metrics[`${name}.latency_${status}_${of}_ms`] = latency[of];
+    for (const [of, latency] of Object.entries(latencies)) {
+      const isOfStatus = /^\d/.test(of);
+      metrics[isOfStatus ? `${name}.latency_${of}_responses` : `${name}.${of}_latencies`] = latency.n;
+      for (const percentile of percentiles) {
+        const figure = isOfStatus ? `latency_${of}_${percentile}_ms` : `${percentile}_${of}_ms`;
+        metrics[`${name}.${figure}`] = latency[percentile];
+      }
     }
     metrics[`${name}.duration_s`] = seconds;
   }

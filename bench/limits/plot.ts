@@ -13,32 +13,20 @@ export interface Scale {
   readonly at: (value: number) => number;
 }
 
-/** 1, 2 and 5 times powers of ten, in order: the first number is at most `min`, the last at least `max`. */
-function roundNumbers(min: number, max: number): readonly number[] {
-  const first = Math.floor(Math.log10(min));
-  const last = Math.ceil(Math.log10(max));
-  const all = Array.from({ length: last - first + 1 }, (_, i) =>
-    [1, 2, 5].map((digit) => Number(`${digit}e${first + i}`))).flat();
-  const from = all.findLastIndex((number) => number <= min);
-  return all.slice(from, all.findIndex((number, i) => number >= max && i > from) + 1);
-}
-
-/** A linear scale from 0 to the greatest of these numbers, with a few round ticks. */
+/** A linear scale from 0 to the greatest of these numbers. */
 export function linearScale(values: readonly number[]): Scale {
   const max = Math.max(1, ...values);
-  const step = max <= 5 ? 1 : roundNumbers(1, max / 5).at(-1)!;
-  const ticks = Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
-  return { ticks, at: (value) => rounded((100 * value) / max) };
+  return { ticks: [0, max], at: (value) => rounded((100 * value) / max) };
 }
 
-/** A logarithmic scale for these numbers. If they differ a lot, only powers of ten have ticks. */
+/** A logarithmic scale for these numbers, with a tick at each power of ten. */
 export function logScale(values: readonly number[]): Scale {
-  const measured = values.filter((value) => value > 0);
-  const numbers = roundNumbers(Math.min(1, ...measured), Math.max(1, ...measured));
-  const [first, last] = [Math.log10(numbers[0]!), Math.log10(numbers.at(-1)!)];
+  const powers = values.filter((value) => value > 0).map(Math.log10);
+  const first = Math.floor(Math.min(0, ...powers));
+  const last = Math.max(first + 1, Math.ceil(Math.max(0, ...powers)));
   return {
-    ticks: numbers.length <= 6 ? numbers : numbers.filter((number) => Number.isInteger(Math.log10(number))),
-    at: (value) => rounded((100 * (Math.log10(Math.max(value, numbers[0]!)) - first)) / (last - first)),
+    ticks: Array.from({ length: last - first + 1 }, (_, i) => Number(`1e${first + i}`)),
+    at: (value) => rounded((100 * (Math.log10(Math.max(value, 10 ** first)) - first)) / (last - first)),
   };
 }
 

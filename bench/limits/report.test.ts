@@ -7,14 +7,13 @@ import { limitsHtml } from './html.ts';
 import { linearScale, logScale } from './plot.ts';
 import { limitsJunit } from './junit.ts';
 import { givenKeys } from './keys.ts';
-import { bordersOf, secondsOf } from './log.ts';
-import type { LimitsReport, ScenarioResult, Second } from './report.ts';
+import { secondsOf } from './log.ts';
+import type { LimitsReport } from './report.ts';
 import { Interrupted } from './run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './terminal.ts';
 import {
-  about, mainSecret, quietSecret, reportOf, response, runAgainst, silent, usualSettings,
+  about, mainSecret, quietSecret, reportOf, response, runAgainst, usualSettings,
 } from './testing/runs.ts';
-import { barScale, timelineOf } from './timeline.ts';
 
 const emptyTags = ['meta', 'br'];
 const hostile = `<script>alert("x")</script>&amp;'\u001b[2J\u0000\u202eevil\ud800`;
@@ -24,7 +23,7 @@ before(async () => {
   report = await reportOf({ after }, { fault: 'limits-one-more' });
 });
 
-/** The report of a real run, with a ban, and with texts that would harm a reader. */
+/** The report of a real run, with texts that would harm a reader. */
 function harmful(): LimitsReport {
   const [first, ...rest] = report.scenarios;
   return {
@@ -34,7 +33,6 @@ function harmful(): LimitsReport {
       { ...first!, seen: hostile, reason: hostile, failures: [hostile], figures: { [hostile]: hostile } },
       ...rest,
     ],
-    timeline: { ...report.timeline, bans: [{ from: rest.at(-2)!.at, to: rest.at(-2)!.at + 300 }] },
   };
 }
 
@@ -50,46 +48,37 @@ test('limits.html: well-formed, without external resources and scripts, and harm
   assert.doesNotMatch(page, /(?:href|src)="[^#"]/);
 });
 
-const timelineIn = (name: string, of: LimitsReport) =>
-  timelineOf(
-    of.scenarios.find((result) => result.name === name)!,
-    of,
-    barScale(of),
-  )?.text;
+/** What limits.html has of a scenario. */
+const article = (of: LimitsReport, name: string): string => {
+  const page = limitsHtml(of);
+  return page.slice(page.indexOf(`id="${name}"`)).split('</article>')[0]!;
+};
 
-test('the timeline of each scenario: its seconds, waits, ends of windows and bans', () => {
+test('the timeline of each scenario: its seconds and waits', () => {
   for (const { name } of report.scenarios.filter(({ admitted }) => admitted > 0)) {
-    const text = timelineIn(name, report)!;
-    assert.equal(malformed(text), undefined);
+    const text = article(report, name);
     assert.match(
       text,
-      /scope="row">\d:\d\d<\/th>\n<td role="cell">\d+ (admitted|refused).*<rect class="(passed|failed)" /,
+      /scope="row">\d:\d\d<\/th>\n<td role="cell">(quiet key: )?\d+ (admitted|refused).*<rect class="(passed|failed)" /,
     );
     assert.doesNotMatch(text, /NaN|undefined|Infinity/);
   }
-  assert.match(
-    timelineIn('boundary', report)!,
-    /\d+ s without a request[^]*\d:\d\d: end of a window \(X-RateLimit-Reset \d+\)/,
-  );
-  assert.match(timelineIn(report.scenarios.at(-2)!.name, harmful())!, /: a ban of 5 min 0 s/);
+  assert.match(article(report, 'boundary'), /\d+ s without a request/);
 });
 
 test('the text and the bars of each scenario count the same requests, those of the quiet key separately', async (t) => {
   const run = await reportOf(t, { names: ['neighbour', 'strangers'] });
-  for (const of of [report, run]) {
-    for (const { name, ...result } of of.scenarios) {
-      const seconds = of.timeline.seconds.filter(({ scenario }) => scenario === name);
-      for (const kind of ['admitted', 'refused', 'other', 'withoutKey'] as const) {
-        assert.equal(seconds.reduce((sum, second) => sum + second[kind], 0), result[kind], `${name}: ${kind}`);
-      }
+  for (const { name, timeline, ...result } of [...report.scenarios, ...run.scenarios]) {
+    for (const kind of ['admitted', 'refused', 'other', 'withoutKey'] as const) {
+      assert.equal(timeline.reduce((sum, second) => sum + second[kind], 0), result[kind], `${name}: ${kind}`);
     }
   }
   const neighbour = run.scenarios[0]!;
-  const quiet = run.timeline.seconds.reduce((sum, second) => sum + (second.quiet?.admitted ?? 0), 0);
-  assert.equal(quiet, neighbour.admitted - Number(neighbour.figures['flood_requests']));
-  const text = timelineIn('neighbour', run)!;
-  assert.match(text, /<td role="cell">quiet key: \d+ admitted<[^\n]*<rect class="passed"/);
-  assert.match(timelineIn('strangers', run)!, /<td role="cell">\d+ without a key<[^\n]*<rect class="skipped"/);
+  const ofQuiet = neighbour.timeline.filter(({ client }) => client === 'quiet');
+  const quiet = ofQuiet.reduce((sum, { admitted }) => sum + admitted, 0);
+  assert.equal(quiet, neighbour.admitted - Number(neighbour.figures['flood_requests']) - 1);
+  assert.match(article(run, 'neighbour'), /<td role="cell">quiet key: \d+ admitted<[^\n]*<rect class="passed"/);
+  assert.match(article(run, 'strangers'), /<td role="cell">\d+ without a key<[^\n]*<rect class="skipped"/);
 });
 
 test('all bars of a report share one scale, and so do all latencies', () => {
@@ -110,36 +99,23 @@ test('scales: round ticks within the width', () => {
   }
   for (const values of [[], [0], [0.02, 0.03], [1], [0.4, 16.3], [0.05, 12_000]]) {
     const { ticks, at } = logScale(values);
-    assert.ok(ticks.length >= 2 && ticks.length <= 7, `${values}: ${ticks}`);
+    assert.ok(ticks.length >= 2 && ticks.length <= 8, `${values}: ${ticks}`);
     assert.ok([...ticks, ...values].every((one) => at(one) >= 0 && at(one) <= 100), `${values}: ${ticks}`);
   }
 });
 
 test('latencies are in plots and text: of the quiet client alone and beside a flood, and of each status', () => {
-  const page = limitsHtml(report);
-  const article = (name: string) => page.slice(page.indexOf(`id="${name}"`)).split('</article>')[0]!;
   const rows = /<th role="rowheader" scope="row">(\w+)<\/th>\n.*?<line x1=/g;
-  const labels = (name: string) => [...article(name).matchAll(rows)].map(([, label]) => label);
-  assert.deepEqual(labels('strangers'), ['alone', 'beside']);
+  const labels = (name: string) => [...article(report, name).matchAll(rows)].map(([, label]) => label);
+  assert.deepEqual(labels('strangers'), ['200', 'alone', 'beside']);
   assert.deepEqual(labels('boundary').slice(0, 1), ['200']);
-  assert.doesNotMatch(article('strangers'), /p50_alone_ms/);
-  assert.match(article('strangers'), /<th scope="row" class="id">flood_requests<\/th>\n<td>[\d,]+<\/td>/);
-});
-
-test('in a terminal: why there are responses without a latency', () => {
-  const result = report.scenarios.find(({ name }) => name === 'latency')!;
-  const { latency200, ...without } = result;
-  const textOf = (scenario: ScenarioResult) => resultText(scenario, { colour: false });
-  assert.ok(latency200 !== undefined);
-  assert.doesNotMatch(textOf({ ...result, refused: 0 }), /was the first on its connection/);
-  assert.match(textOf(without), /\n  200 +none: each response was the first on its connection, /);
-  assert.doesNotMatch(textOf({ ...without, admitted: 0, refused: 0 }), /was the first on its connection/);
+  assert.match(article(report, 'strangers'), /<th scope="row" class="id">flood_requests<\/th>\n<td>[\d,]+<\/td>/);
 });
 
 test('metrics: every figure and latency, by a name that ends in its unit', () => {
   const { metrics } = report;
   assert.equal(metrics['boundary.before_requests'], 61);
-  assert.equal(metrics['latency.latency_200_p50_ms'], report.scenarios[0]!.latency200!.p50);
+  assert.equal(metrics['latency.latency_200_p50_ms'], report.scenarios[0]!.latencies['200']!.p50);
   for (const of of ['p50', 'p90', 'p99', 'p999']) assert.ok(metrics[`strangers.${of}_beside_ms`]! > 0, of);
   for (const name of Object.keys(metrics)) {
     assert.match(name, /^[a-z]+\.[a-z0-9_]+_(requests|responses|latencies|values|status|count|ratio|ms|s)$/);
@@ -162,9 +138,8 @@ test('JUnit: well-formed, a case for each scenario, the counts of its verdicts',
 });
 
 test('the timeline of a run without responses is empty', () => {
-  const empty = { ...report, timeline: { seconds: [], borders: [], bans: [] } };
-  assert.equal(timelineIn('latency', empty), undefined);
-  assert.doesNotMatch(limitsHtml(empty), /Responses in each second/);
+  const scenarios = report.scenarios.map((result) => ({ ...result, timeline: [] }));
+  assert.doesNotMatch(limitsHtml({ ...report, scenarios }), /Responses in each second/);
 });
 
 test('in a terminal: one block per scenario, and no escape sequence of a server', () => {
@@ -208,64 +183,32 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
   }
 });
 
-test('the timeline: a window ends at a whole second, and late responses belong to it', () => {
-  const clock = { serverTime: (now: number) => now, ourTime: (time: number) => time };
-  const reset = 1_795_262_460;
-  const entry = (ms: number, remaining: number, of: number) => {
-    const at = { receivedAt: reset * 1_000 + ms, sentAt: reset * 1_000 + ms - 5 };
-    const read = response({ ...at, reading: { limit: 60, remaining, reset: of } });
-    return { scenario: 'boundary', role: 'driven', key: 1, response: read } as const;
+test('the timeline: what each client received in each second, and what remained', () => {
+  const origin = 1_795_262_460_000;
+  const entry = (client: 'load' | 'quiet', ms: number, remaining: number) => {
+    const reading = { limit: 60, remaining, reset: 1_795_262_520 };
+    return { client, response: response({ receivedAt: origin + ms, reading }) };
   };
-  const late = entry(15, 0, reset);
-  const log = [
-    entry(-1_400, 9, reset),
-    entry(-40, 1, reset),
-    entry(10, 59, reset + 60),
-    late,
-    entry(700, 40, reset + 60),
-  ];
-  const origin = (reset - 10) * 1_000;
+  const log = [entry('load', 1_900, 9), entry('quiet', 1_950, 50), entry('load', 1_990, 7), entry('load', 2_010, 6)];
   assert.deepEqual(
-    secondsOf(log, clock, origin).map(({ at, admitted, remaining }) => [at, admitted, remaining]),
-    [
-      [8, 1, { key: 1, first: 9, last: 9 }],
-      [9, 2, { key: 1, first: 1, last: 0 }],
-      [10, 2, { key: 1, first: 59, last: 40 }],
-    ],
+    secondsOf(log, origin).map(({ at, client, admitted, remaining }) => [at, client, admitted, remaining]),
+    [[1, 'load', 2, [9, 7]], [1, 'quiet', 1, [50, 50]], [2, 'load', 1, [6, 6]]],
   );
-  assert.deepEqual(bordersOf(log, clock, origin, origin + 20_000), [{ at: 10, reset }]);
-  assert.ok(report.timeline.borders.length > 0 && report.timeline.borders.every(({ at }) => Number.isInteger(at)));
-});
-
-test('the timeline: a border is between the second before it and the one after it', () => {
-  const second = (at: number, first: number, last: number): Second => ({
-    ...{ at, scenario: 'latency', admitted: first - last + 1, refused: 0, other: 0, withoutKey: 0 },
-    remaining: { key: 1, first, last },
-  });
-  const [latency, ...rest] = report.scenarios;
-  const timeline = {
-    seconds: [second(90, 58, 3), second(93, 59, 20)],
-    borders: [{ at: 93, reset: 1_795_262_460 }],
-    bans: [],
-  };
-  const text = timelineIn('latency', { ...report, scenarios: [{ ...latency!, at: 89, seconds: 10 }, ...rest], timeline })!;
-  assert.match(text, />1:30<[^]*>58 → 3<[^]*1:33: end of a window[^]*>1:33<[^]*>59 → 20</);
 });
 
 test('an interruption: everything measured so far is reported, and the rest skipped', async (t) => {
   const abort = new AbortController();
   const clock = fakeClock();
-  const watcher = {
-    ...silent,
-    waiting: (why: string) => void (/second key|fresh window/.test(why) && abort.abort(new Interrupted('it was interrupted'))),
+  const show = (what: string): void => {
+    if (/waiting .* fresh window/.test(what)) abort.abort(new Interrupted('it was interrupted'));
   };
-  const report = await reportOf(t, { clock, watcher, signal: abort.signal });
+  const report = await reportOf(t, { clock, show, signal: abort.signal });
   assert.deepEqual(
     report.scenarios.map(({ verdict }) => verdict),
     ['passed', 'inconclusive', ...Array.from({ length: 3 }, () => 'skipped')],
   );
   assert.deepEqual([report.aborted, report.exitCode], ['it was interrupted', 2]);
-  assert.ok(report.timeline.seconds.length > 0, 'seconds are reported');
+  assert.ok(report.scenarios[0]!.timeline.length > 0, 'seconds are reported');
 });
 
 test('no key in a report, even if the base URL contains it', async (t) => {

@@ -19,8 +19,14 @@ export interface Counts {
   readonly withoutKey: number;
 }
 
-/** Numbers, whose names end in the unit, or short texts: `admitted_requests` → 120, `windows` → `fixed`. */
+/** Numbers, whose names end in the unit, or short texts: `limit_requests` → 60, `windows` → `fixed`. */
 export type Figures = Readonly<Record<string, number | string>>;
+
+/**
+ * Latencies by their names: those of all admitted (`200`) and refused (`429`) requests of a scenario; and those of a
+ * quiet client `alone` and `beside` a flood.
+ */
+export type Latencies = Readonly<Record<string, Latency>>;
 
 /** The result of a scenario without its responses. */
 export interface Outcome {
@@ -33,6 +39,19 @@ export interface Outcome {
   readonly failures: readonly string[];
   /** What was measured. */
   readonly figures: Figures;
+  readonly latencies: Latencies;
+}
+
+/** The client with the key under load, the quiet client, or one without a valid key. */
+export type Client = 'load' | 'quiet' | 'no key';
+
+/** What a client received in one second of the run. Seconds without a response are left out. */
+export interface Second extends Counts {
+  /** In whole seconds after the start of the run. */
+  readonly at: number;
+  readonly client: Client;
+  /** The first and last `X-RateLimit-Remaining`; absent if there was none. */
+  readonly remaining?: readonly [first: number, last: number];
 }
 
 /** The result of one scenario. */
@@ -41,51 +60,15 @@ export interface ScenarioResult extends Outcome, Counts {
   /** What the scenario does. */
   readonly text: string;
   readonly demanded: string;
-  /** Latencies of the responses with a key; absent if there are none. */
-  readonly latency200?: Latency;
-  readonly latency429?: Latency;
-  /** When it began, in seconds after the start of `timeline`, and how long it took; 0 if it did not begin. */
-  readonly at: number;
   readonly seconds: number;
+  readonly timeline: readonly Second[];
 }
 
-/**
- * What a scenario received in one second of the run, by the server's clock. Responses of a window that are received
- * just after its end count for the last second of the window. Seconds without a response are left out.
- */
-export interface Second extends Counts {
-  /** In whole seconds after the beginning of `timeline`. */
-  readonly at: number;
-  readonly scenario: ScenarioName;
-  /**
-   * The first and last `X-RateLimit-Remaining` of the key under load in this second; absent if there was none. `key` is
-   * the number of that key within the run.
-   */
-  readonly remaining?: { readonly key: number; readonly first: number; readonly last: number };
-  /** The counts of the responses to the quiet key; absent if there are none. */
-  readonly quiet?: Counts;
-}
-
-/** The end of a window of the key under load, according to `X-RateLimit-Reset`. There is none if windows move. */
-export interface Border {
-  /** In seconds after the start of `timeline`: an integer, as Reset is. */
-  readonly at: number;
-  /** The `X-RateLimit-Reset`: the same time as a Unix timestamp. */
-  readonly reset: number;
-}
-
-/** A ban of the key, from the refusal that showed it to the time in its Retry-After. */
-export interface BanSeen {
-  /** In seconds after the beginning of `timeline`. */
-  readonly from: number;
-  readonly to: number;
-}
-
-/** All figures and latencies, by names that do not change: `exact.admitted_requests`. */
+/** All figures and latencies, by names that do not change: `boundary.limit_requests`. */
 export type Metrics = Readonly<Record<string, number>>;
 
 export interface LimitsReport {
-  readonly format: 2;
+  readonly format: 3;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
   readonly target: string;
   /** Whether the server was this project's own, started for the run. */
@@ -109,10 +92,4 @@ export interface LimitsReport {
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */
   readonly scenarios: readonly ScenarioResult[];
-  /** Starts with the second of the server's clock in which the run began. */
-  readonly timeline: {
-    readonly seconds: readonly Second[];
-    readonly borders: readonly Border[];
-    readonly bans: readonly BanSeen[];
-  };
 }

@@ -2,7 +2,6 @@
  * A response as the bench uses it: its status, its rate limit headers, when it was received, and its latency.
  */
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
-import { retryAfterMs } from '../../conformance/client/limit-readings.ts';
 import { grouped } from '../../conformance/report/words.ts';
 
 /** The three headers that every response carries. */
@@ -14,7 +13,7 @@ export interface Reading {
 }
 
 export interface Response {
-  /** As the kit's client received it, but its turns and numbers are in order across all connections. */
+  /** As the kit's client received it. */
   readonly message: KitResponse;
   readonly status: number;
   /** By the bench's clock, in milliseconds since 1970. */
@@ -41,17 +40,6 @@ export function isAdmitted({ status }: Response): boolean {
 
 export function isRefused({ status }: Response): boolean {
   return status === 429;
-}
-
-/**
- * When a refused client may retry, by the bench's clock; undefined if Retry-After is neither whole seconds nor an HTTP
- * date.
- */
-export function retryAt({ message, receivedAt }: Response, serverNow: number): number | undefined {
-  // The kit accepts more forms of dates. An HTTP date begins with the name of the day.
-  if (!/^(\d+$|[A-Z][a-z]{2})/.test(message.all('Retry-After')[0] ?? '')) return undefined;
-  const ms = retryAfterMs(message, serverNow);
-  return ms === undefined ? undefined : receivedAt + ms;
 }
 
 /** `2 × 503, 1 × 504`; undefined for no responses. */

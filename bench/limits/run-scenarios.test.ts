@@ -8,7 +8,7 @@ import { scripted, smallServer } from '../../conformance/testing/servers.ts';
 import { forwardProxy } from '../../harness/forward-proxy.ts';
 import { givenKeys } from './keys.ts';
 import { Run, type RunOptions } from './run-scenarios.ts';
-import { mainSecret, silent, usualSettings } from './testing/runs.ts';
+import { mainSecret, usualSettings } from './testing/runs.ts';
 
 function runOn(target: Pick<RunOptions, 'baseUrl' | 'proxy'>): Run {
   return new Run({
@@ -18,7 +18,7 @@ function runOn(target: Pick<RunOptions, 'baseUrl' | 'proxy'>): Run {
     names: ['latency'],
     clock: fakeClock(),
     signal: new AbortController().signal,
-    watcher: silent,
+    show: () => {},
     paced: false,
   });
 }

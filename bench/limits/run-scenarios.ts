@@ -1,17 +1,15 @@
 /** Runs the scenarios in turn: estimates their cost, compares it with the key's day, and collects the results. */
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
-import { processStops, type Stops } from '../../conformance/client/clock.ts';
 import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
 import { longWindowMs, plans } from '../../conformance/client/pacing.ts';
 import { nameOf } from '../../conformance/client/request.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import { count, grouped, verdicts } from '../../conformance/report/words.ts';
+import { count, duration, grouped, verdicts } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
-import { NoResponse } from '../../conformance/client/client.ts';
-import { withBan } from './bans.ts';
-import { BudgetSpent, LimitsClient, type ClientOptions } from './client.ts';
-import { ScenarioContext, DemandNotMet, type ContextOptions } from './context.ts';
-import { bordersOf, countsOf, secondsOf, type Entry } from './log.ts';
+import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
+import { LimitsClient, type ClientOptions } from './client.ts';
+import { ScenarioContext, type ContextOptions } from './context.ts';
+import { countsOf, secondsOf } from './log.ts';
 import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
@@ -19,7 +17,6 @@ import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import type { ScenarioName } from './settings.ts';
 import { withThresholds } from './thresholds.ts';
-import { isTimestamp } from './windows.ts';
 
 /** The user has interrupted the run. */
 export class Interrupted extends Error {
@@ -36,8 +33,6 @@ export interface RunOptions extends ClientOptions, ContextOptions {
   readonly names: readonly ScenarioName[];
   /** The flag or variable that the key comes from. */
   readonly keySource?: string | undefined;
-  /** The stops of this process, except in tests. */
-  readonly stops?: Stops;
 }
 
 /** The request that shows the key's limits before the estimate. */
@@ -50,24 +45,14 @@ export class Run {
   readonly #options: RunOptions;
   readonly #client: LimitsClient;
   readonly #context: ScenarioContext;
-  readonly #log: Entry[] = [];
   readonly #results: ScenarioResult[] = [];
   readonly #startedAt: number;
-  #current: ScenarioName;
-  /** The stops of this process until the last response: judging takes long, too. */
-  #stops = 0;
   #aborted: string | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
-    this.#current = options.names[0]!;
-    const { stops = processStops } = options;
-    this.#client = new LimitsClient(options, (response, key) => {
-      this.#stops = stops.count;
-      const role = key === undefined ? 'none' : key.quiet ? 'quiet' : 'driven';
-      this.#log.push({ scenario: this.#current, role, key: key?.number ?? 0, response });
-    });
+    this.#client = new LimitsClient(options);
     this.#client.budget = firstRequest;
     this.#context = new ScenarioContext(options, this.#client);
   }
@@ -117,7 +102,8 @@ export class Run {
   async run(estimate: Estimate, ended: (result: ScenarioResult) => void = () => {}): Promise<void> {
     let secondsLeft = estimate.total.seconds;
     for (const { scenario, cost } of estimate.scenarios) {
-      this.#options.watcher.begin(scenario.name, secondsLeft);
+      this.#context.name = scenario.name;
+      this.#context.doing(`begins, about ${duration(secondsLeft)} left`);
       this.#results.push(await this.#runOne(scenario, cost));
       ended(this.#results.at(-1)!);
       secondsLeft -= cost.seconds;
@@ -129,13 +115,10 @@ export class Run {
     const { baseUrl, settings, clock, keys } = this.#options;
     const totalOf = (verdict: Verdict) => this.#results.filter((result) => result.verdict === verdict).length;
     const totals = Object.fromEntries(verdicts.map((verdict) => [verdict, totalOf(verdict)])) as LimitsReport['totals'];
-    const untested = this.#aborted !== undefined || totals.inconclusive > 0 || totals.passed === 0;
-    // The timeline starts at a whole second of the server's clock, because windows end at whole seconds.
     const client = this.#client;
-    const origin = client.ourTime(Math.floor(client.serverTime(this.#startedAt) / 1_000) * 1_000);
-    const at = (time: number) => Math.round(time - origin) / 1_000;
+    const untested = this.#aborted !== undefined || totals.inconclusive > 0 || totals.passed === 0;
     const report: LimitsReport = {
-      ...{ format: 2, ...about, target: baseUrl, startedAt: new Date(this.#startedAt).toISOString() },
+      ...{ format: 3, ...about, target: baseUrl, startedAt: new Date(this.#startedAt).toISOString() },
       seconds: Math.round(clock.now() - this.#startedAt) / 1_000,
       settings,
       sent: { ...client.sent, most: client.budget },
@@ -143,12 +126,7 @@ export class Run {
       totals,
       metrics: metricsOf(this.#results),
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
-      scenarios: this.#results.map((result) => ({ ...result, at: at(this.#startedAt + result.at * 1_000) })),
-      timeline: {
-        seconds: secondsOf(this.#log.slice(firstRequest), client, origin),
-        borders: bordersOf(this.#log, client, origin, clock.now()),
-        bans: this.#context.bans.seen.map(({ from, to }) => ({ from: at(from), to: at(to) })),
-      },
+      scenarios: this.#results,
     };
     return redacted(report, (text) => keys.redact(text)) as LimitsReport;
   }
@@ -156,31 +134,25 @@ export class Run {
   async #runOne(scenario: Scenario, cost: Cost): Promise<ScenarioResult> {
     const { clock } = this.#options;
     const { name, text, demanded } = scenario;
-    this.#current = name;
-    const { seen: bans } = this.#context.bans;
-    const [from, began, bansBefore] = [this.#log.length, clock.now(), bans.length];
-    const { stops = processStops } = this.#options;
-    const stopsBefore = stops.count;
-    this.#stops = stopsBefore;
+    const context = this.#context;
+    const [from, began, stops] = [context.log.length, clock.now(), context.stops];
     const judged = await this.#outcomeOf(scenario, cost);
-    const outcome = this.#stops === stopsBefore ? judged : afterStop(judged);
-    const ban = name === 'ban' ? undefined : bans[bansBefore];
-    const entries = this.#log.slice(from);
-    const keyed = entries.filter(({ role }) => role !== 'none').map(({ response }) => response);
+    const outcome = context.stops === stops ? judged : afterStop(judged);
+    const entries = context.log.slice(from);
+    const keyed = entries.filter(({ client }) => client !== 'no key').map(({ response }) => response);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
     return {
       ...{ name, text, demanded },
-      ...(ban === undefined ? outcome : withBan(outcome, ban)),
+      ...outcome,
+      latencies: { ...(ok && { 200: ok }), ...(refused && { 429: refused }), ...outcome.latencies },
       ...countsOf(entries),
-      ...(ok !== undefined && { latency200: ok }),
-      ...(refused !== undefined && { latency429: refused }),
-      at: Math.round(began - this.#startedAt) / 1_000,
       seconds: Math.round(clock.now() - began) / 1_000,
+      timeline: secondsOf(entries, this.#startedAt),
     };
   }
 
   async #outcomeOf(scenario: Scenario, cost: Cost): Promise<Outcome> {
-    const nothing = { failures: [], figures: {} };
+    const nothing = { failures: [], figures: {}, latencies: {} };
     if (this.#aborted !== undefined) return { verdict: 'skipped', reason: this.#aborted, ...nothing };
     const left = this.#dayLeft();
     if (left !== undefined && cost.withKey > left) {
@@ -189,12 +161,13 @@ export class Run {
     }
     const began = this.#options.clock.now();
     try {
-      const { failures, figures, seen } = await scenario.run(this.#context);
+      const finding = await scenario.run(this.#context);
+      const { failures } = finding;
       // Most servers count windows by a clock that can be set. If it was, the failure may not be a fault of the server.
       if (failures.length > 0 && this.#client.serverClock.wasSetAfter(began)) {
         throw new Inconclusive(`the server's clock was set during the scenario: ${failures[0]}`);
       }
-      const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', failures, figures, seen } as const;
+      const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', latencies: {}, ...finding } as const;
       return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;
     } catch (error) {
       const { signal } = this.#options;
@@ -202,12 +175,11 @@ export class Run {
       const { message: reason } = (signal.aborted ? signal.reason : error) as Error;
       if (signal.aborted) this.#aborted = reason;
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
-      else if (error instanceof DemandNotMet) return { verdict: 'failed', ...nothing, failures: [reason] };
       else if (error instanceof NoResponse) {
         const none = `no request got a response: ${reason}`;
         if (await this.#responds()) return { verdict: 'inconclusive', reason: none, ...nothing };
         this.#aborted = `the server does not respond any more: ${reason}`;
-      } else if (!(error instanceof Inconclusive || error instanceof BudgetSpent)) throw error;
+      } else if (!(error instanceof Inconclusive || error instanceof NoRequestsLeft)) throw error;
       return { verdict: 'inconclusive', reason: this.#aborted ?? reason, ...nothing };
     }
   }
@@ -218,7 +190,7 @@ export class Run {
       await this.#context.probe(this.#options.keys.main);
       return true;
     } catch (error) {
-      if (error instanceof NoResponse || error instanceof BudgetSpent || this.#options.signal.aborted) return false;
+      if (error instanceof NoResponse || error instanceof NoRequestsLeft || this.#options.signal.aborted) return false;
       throw error;
     }
   }
@@ -253,7 +225,7 @@ export class Run {
 
   /** Whether the window of a reading is that of the day. */
   #isLong({ reset }: Reading): boolean {
-    return isTimestamp(reset) && reset * 1_000 - this.#client.serverTime(this.#options.clock.now()) > longWindowMs;
+    return reset * 1_000 - this.#client.serverClock.time(this.#options.clock.now()) > longWindowMs;
   }
 }
 

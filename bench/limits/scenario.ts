@@ -25,9 +25,9 @@ export interface Cost {
 
 /**
  * What was observed, as a sentence without a capital and a full stop; the demands that were not met, each as such a
- * sentence; and figures.
+ * sentence; figures, and latencies.
  */
-export type Finding = Pick<Required<Outcome>, 'seen' | 'failures' | 'figures'>;
+export type Finding = Pick<Required<Outcome>, 'seen' | 'failures' | 'figures'> & Partial<Pick<Outcome, 'latencies'>>;
 
 export interface Scenario {
   readonly name: ScenarioName;
@@ -40,7 +40,6 @@ export interface Scenario {
   cost(conditions: Conditions): Cost;
   /**
    * @throws Inconclusive if the responses do not show whether the demand is met
-   * @throws DemandNotMet if a demand is not met and nothing else can be measured
    * @throws Skipped if it does not apply to this run
    */
   run(context: ScenarioContext): Promise<Finding>;

@@ -3,7 +3,6 @@ import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
-import { wholeSeconds } from './progress.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles, type Latency } from './responses.ts';
 import type { Estimate } from './run-scenarios.ts';
@@ -28,8 +27,8 @@ export function prefaceText(
   { target, ownServer, settings }: Pick<LimitsReport, 'target' | 'ownServer' | 'settings'>,
 ): string {
   const rows = scenarios.map(({ scenario: { name }, cost: { withKey, quiet = 0, withoutKey = 0, seconds } }) =>
-    [name, withKey === 0 ? 'skipped' : grouped(withKey + quiet), grouped(withoutKey), wholeSeconds(seconds)]);
-  const all = ['total', grouped(total.withKey + total.quiet), grouped(total.withoutKey), wholeSeconds(total.seconds)];
+    [name, withKey === 0 ? 'skipped' : grouped(withKey + quiet), grouped(withoutKey), duration(seconds)]);
+  const all = ['total', grouped(total.withKey + total.quiet), grouped(total.withoutKey), duration(total.seconds)];
   const table = [['scenario', 'requests with a key', 'without', 'about'], ...rows, all].map((cells) =>
     `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(10) : cell.padStart([0, 19, 8, 12][i]!))).join('  ')}`);
   const short = dayLeft === undefined || dayLeft >= total.withKey
@@ -57,9 +56,8 @@ export function fieldsOf(result: ScenarioResult): readonly (readonly [label: str
 /** The result of a scenario. */
 export function resultText(result: ScenarioResult, { colour }: Screen): string {
   const paint = painter(colour);
-  const { name, verdict, admitted, refused, latency200, latency429 } = result;
-  const latencies = [['200', latencyText(latency200, admitted)], ['429', latencyText(latency429, refused)]] as const;
-  const fields = [...fieldsOf(result), ...latencies.filter(([, text]) => text !== '')];
+  const { name, verdict, latencies } = result;
+  const fields = [...fieldsOf(result), ...Object.entries(latencies).map(([of, one]) => [of, latencyText(one)] as const)];
   const lines = fields.map(([label, text]) => `  ${paint('soft', label.padEnd(10))}${visible(text)}`);
   return [`${paint(verdict, `${signs[verdict]} ${verdict}`)} ${paint('bold', name)}`, ...lines, ''].join('\n');
 }
@@ -77,10 +75,8 @@ export function verdictText({ exitCode, totals, sent, seconds, aborted }: Limits
   return `${headline}: ${counts} (${requests}, ${duration(seconds)})${why}`;
 }
 
-/** `p50 0.41 ms, p90 0.60 ms, p99 1.2 ms, p99.9 2.0 ms of 50 responses`; empty if there are no such responses. */
-function latencyText(latency: Latency | undefined, responses: number): string {
-  const opening = 'none: each response was the first on its connection, so its latency includes opening it';
-  if (latency === undefined) return responses === 0 ? '' : opening;
+/** `p50 0.41 ms, p90 0.60 ms, p99 1.2 ms, p99.9 2.0 ms of 50 responses`. */
+function latencyText(latency: Latency): string {
   const values = percentiles.map((of) => `${of === 'p999' ? 'p99.9' : of} ${milliseconds(latency[of])}`);
   return `${values.join(', ')} of ${count(latency.n, 'response')}`;
 }

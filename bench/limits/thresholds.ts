@@ -1,13 +1,15 @@
 /** Judges an outcome by the thresholds that the user may set for the latencies of `neighbour` and `strangers`. */
-import type { Figures, Outcome } from './report.ts';
+import type { Outcome } from './report.ts';
 import { minRatioLatencies } from './responses.ts';
 import { thresholds, type Threshold, type Thresholds } from './settings.ts';
 
 /** An outcome after the thresholds: failed if a figure exceeds one, inconclusive if a figure is missing. */
 export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
-  const { figures, failures } = outcome;
+  const { figures, failures, latencies } = outcome;
+  const values: Readonly<Partial<Record<string, number | string>>> =
+    { ...figures, ...(latencies['beside'] && { p99_beside_ms: latencies['beside'].p99 }) };
   const found = (Object.keys(thresholds) as Threshold[]).flatMap((flag) => {
-    const [most, value] = [given[flag], figures[thresholds[flag]]];
+    const [most, value] = [given[flag], values[thresholds[flag]]];
     return most === undefined ? [] : [{ flag, most, value }];
   });
   const beyond = found.flatMap(({ flag, most, value }) =>
@@ -15,9 +17,9 @@ export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
   if (beyond.length > 0) return { ...outcome, verdict: 'failed', failures: [...failures, ...beyond] };
   const missing = found.find(({ value }) => value === undefined);
   if (missing === undefined || failures.length > 0) return outcome;
-  return { ...outcome, verdict: 'inconclusive', reason: `--${missing.flag} ${tooFew(figures)}` };
+  return { ...outcome, verdict: 'inconclusive', reason: `--${missing.flag} ${tooFew(outcome)}` };
 }
 
-function tooFew({ beside_latencies: beside, alone_latencies: alone }: Figures): string {
-  return `needs ${minRatioLatencies} latencies with the flood and without it: ${beside} and ${alone} were measured`;
+function tooFew({ latencies: { alone, beside } }: Outcome): string {
+  return `needs ${minRatioLatencies} latencies with the flood and without it: ${beside?.n} and ${alone?.n} were measured`;
 }

@@ -8,13 +8,14 @@
  */
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, duration } from '../../../conformance/report/words.ts';
-import { banMs } from '../bans.ts';
 import type { Sent } from '../client.ts';
-import { DemandNotMet, freshCost, type ScenarioContext } from '../context.ts';
+import { freshCost, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import { isAdmitted, isRefused, type Response } from '../responses.ts';
 import type { Finding, Scenario } from '../scenario.ts';
 
+/** A wait that ends later than this after that of the first refusal is that of a ban. */
+const banMs = 5_000;
 /** The pause after the first refusal. */
 const graceMs = 2_500;
 /** The time in which all other refusals are caused. They must fit into one window. */
@@ -48,7 +49,7 @@ export const ban: Scenario = {
     const first = await drainedEarly(context, key);
     const most = maxRefusals(first.reading?.limit ?? 0);
     const endsAt = context.retryAt(first);
-    if (endsAt === undefined) throw new DemandNotMet('a 429 has no Retry-After, so a ban would look like any refusal');
+    if (endsAt === undefined) throw new Inconclusive('a 429 has no Retry-After, so a ban would look like any refusal');
     await context.sleep(graceMs, 'because the server may ignore requests in flight at the first refusal');
 
     const isBan = (response: Response): boolean =>
@@ -91,7 +92,6 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
   const seen = `banned at refusal ${nth} later than ${graceMs / 1_000} s after the first`;
   if (until === undefined) return { seen, failures: [`the ban (${status}) does not say how long it lasts`], figures };
   const length = duration((until - receivedAt) / 1_000);
-  context.bans.add(key, { from: receivedAt, to: until });
   if (until - receivedAt > maxBanMs) throw new Inconclusive(`${seen}, for ${length}: too long to wait for`);
   await context.sleep(until + tickMs - context.clock.now(), 'until the end of the ban');
   const after = await context.probe(key);
@@ -105,16 +105,16 @@ async function withBan(context: ScenarioContext, key: Key, response: Response, n
 
 /** The first refusal, in a window that lasts long enough for all others. */
 async function drainedEarly(context: ScenarioContext, key: Key): Promise<Response> {
-  let { reading } = await context.fresh(key);
-  const leftMs = reading.reset * 1_000 - context.client.serverTime(context.clock.now());
-  if (leftMs < spanS * 1_000 + graceMs + 5_000) {
-    await context.untilServer(reading.reset * 1_000, 'until a window that is long enough for a ban');
-    ({ reading } = await context.fresh(key));
+  let start = await context.fresh(key);
+  if (context.leftMs(start) < spanS * 1_000 + graceMs + 5_000) {
+    await context.untilServer(start.reading.reset * 1_000, 'until a window that is long enough for a ban');
+    start = await context.fresh(key);
   }
+  const { reading } = start;
   const amount = reading.remaining + maxBeyond(reading.limit);
   context.doing(`at most ${amount} requests, until one is refused`);
   const { responses } = await context.send({ key, amount, connections: context.settings.connections, until: isRefused });
-  const refused = responses.findLast(isRefused);
+  const refused = responses.find(isRefused);
   if (refused === undefined) throw new Inconclusive('no request was refused');
   return refused;
 }

@@ -16,7 +16,7 @@ import type { Load, Sent } from '../client.ts';
 import { freshCost, type ScenarioContext } from '../context.ts';
 import type { Key } from '../keys.ts';
 import {
-  isAdmitted, isRefused, latenciesOf, latencyOf, milliseconds, minRatioLatencies, percentiles, ratioOf, statusesOf,
+  isAdmitted, isRefused, latenciesOf, latencyOf, milliseconds, minRatioLatencies, ratioOf, statusesOf,
   withoutHeaders, type Latency,
 } from '../responses.ts';
 import type { Conditions, Finding, Scenario } from '../scenario.ts';
@@ -77,10 +77,7 @@ function compare({ alone, beside, flood }: Met): Finding {
         : `too few latencies were measured: ${without.n} without the flood, ${withFlood.n} with it`,
     );
   }
-  const figures: Record<string, number> = {};
-  for (const of of percentiles) {
-    Object.assign(figures, { [`${of}_alone_ms`]: without[of], [`${of}_beside_ms`]: withFlood[of] });
-  }
+  const figures: Record<string, number> = { flood_requests: flood.responses.length + flood.lost };
   const changes = (['p50', 'p99'] as const).map((of) => {
     const ratio = ratioOf(withFlood, without, of);
     if (ratio !== undefined) figures[`${of}_ratio`] = ratio;
@@ -88,10 +85,8 @@ function compare({ alone, beside, flood }: Met): Finding {
     return `${of} ${milliseconds(without[of])} → ${milliseconds(withFlood[of])}${times}`;
   });
   const [sent, admitted] = [beside.responses.length + beside.lost, beside.responses.filter(isAdmitted).length];
-  Object.assign(figures, { alone_latencies: without.n, beside_latencies: withFlood.n });
-  figures['flood_requests'] = flood.responses.length + flood.lost;
   const seen = `${grouped(sent)} requests, ${admitted} admitted; ${changes.join(', ')}`;
-  return { failures, seen, figures };
+  return { failures, seen, figures, latencies: { alone: without, beside: withFlood } };
 }
 
 type Flood = Pick<Conditions, 'rate' | 'duration'>;
@@ -143,12 +138,13 @@ export const neighbour: Scenario = {
       lost: met.reduce((sum, round) => sum + round[part].lost, 0),
       lateMs: Math.max(...met.map((round) => round[part].lateMs)),
     });
-    const { seen, failures, figures } = compare({ alone: all('alone'), beside: all('beside'), flood: all('flood') });
+    const { seen, failures, figures, ...rest } = compare({ alone: all('alone'), beside: all('beside'), flood: all('flood') });
     const flood = `a flood of ${count(Number(figures['flood_requests']), 'request')}`;
     return {
       seen: `${seen}, during ${flood} in ${count(met.length, 'round')}`,
       failures,
       figures: { ...figures, rounds_count: met.length },
+      ...rest,
     };
   },
 };
@@ -175,7 +171,7 @@ export const strangers: Scenario = {
       // Both parts fit into what remains. If the window ends meanwhile, more requests become available.
       const flood = { key: undefined, wrongLike: key, amount: rate * duration, connections, rate };
       const met = await meet(context, key, Math.floor(reading.remaining / 2), flood, duration);
-      const { seen, failures, figures } = compare(met);
+      const { seen, failures, figures, ...rest } = compare(met);
       const { responses, lost } = met.flood;
       const wrong = statusesOf(responses.filter((response) => response.status !== 401 && !isRefused(response)));
       const statuses = [statusesOf(responses), ...(lost > 0 ? [`${lost} without a response`] : [])].join(', ');
@@ -189,6 +185,7 @@ export const strangers: Scenario = {
           flood_refused_requests: responses.filter(isRefused).length,
           flood_lost_requests: lost,
         },
+        ...rest,
       };
       const slowness = slownessOf(met);
       if (slowness === undefined || finding.failures.length > 0) return finding;

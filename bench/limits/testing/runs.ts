@@ -12,14 +12,11 @@ import { fakeClock } from '../../../conformance/testing/responses.ts';
 import type { Owner } from '../../../harness/owner.ts';
 import { faultProxy } from '../../../harness/proxy.ts';
 import { givenKeys, madeKeys, type Keys } from '../keys.ts';
-import type { Watcher } from '../progress.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
 import type { Settings } from '../settings.ts';
 import { responseOf, type Reading, type Response } from '../responses.ts';
 import { Run, type RunOptions } from '../run-scenarios.ts';
 import { scenarioNames, type ScenarioName } from '../settings.ts';
-
-export const silent: Watcher = { begin: () => {}, doing: () => {}, waiting: () => {} };
 
 export const about = {
   bench: { name: 'petstore-bench-limits', version: '0.1.0', node: 'v20.0.0' },
@@ -74,7 +71,7 @@ function readingHeaders({ limit, remaining, reset }: Reading): [string, string][
 /** Keys of a common form. None contains a third of another. */
 export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
 
-export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'watcher' | 'paced' | 'stops'>> {
+export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'show' | 'paced' | 'stops'>> {
   readonly fault?: string | Partial<Hooks>;
   readonly variant?: string | Variant;
   readonly plan?: Plan;
@@ -139,7 +136,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
     clock,
     stopwatch: options.stopwatch ?? ticking(),
     signal: options.signal ?? new AbortController().signal,
-    watcher: options.watcher ?? silent,
+    show: options.show ?? (() => {}),
     paced: options.paced ?? false,
     // Other tests in this process may judge for seconds, which is a stop.
     stops: options.stops ?? new Stops(() => 0),
@@ -165,7 +162,7 @@ export async function resultOf(t: Owner, name: ScenarioName, options: TestOption
   return (await reportOf(t, { ...options, names: [name] })).scenarios[0]!;
 }
 
-/** Verdicts by scenario: `exact` → `passed`. */
+/** Verdicts by scenario: `latency` → `passed`. */
 export function verdicts({ scenarios: results }: LimitsReport): Record<string, string> {
   return Object.fromEntries(results.map(({ name, verdict }) => [name, verdict]));
 }
