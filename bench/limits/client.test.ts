@@ -103,7 +103,7 @@ test('a server that cuts connections: never more requests than requested, and th
   assert.deepEqual([number, ended, sentBy], [41, 40, 41], 'lost requests count');
 });
 
-test('a server that closes connections without a response: the next latency counts as that of a new connection', async (t) => {
+test('connections that are closed without a response: the next latency is that of a new connection', async (t) => {
   const server = await scripted(t, (_, response) => {
     if (server.received.length % 20 === 0) response.socket!.end();
     else setTimeout(() => response.end('[]'), 1);

@@ -87,14 +87,17 @@ describe('servers with a fault', { concurrency: 4 }, () => {
       assert.match(result.failures.join('; '), failure);
     });
 
-  test('boundary: headers that describe no window of a minute, or another one, are inconclusive', async (t) => {
+  test('boundary: headers that describe no window of a minute are inconclusive', async (t) => {
     for (const [fault, reason] of [
       [{ response: (sent) => (bare(200, sent), sent) }, /^1 × 200 without the X-RateLimit headers/],
-      [{ response: (sent) => withReset(sent, (reset) => reset * 1_000) }, /^it may take 260 requests, and the key's day has only /],
-      [{ response: (sent) => withReset(sent, (reset) => reset - 20) }, /^nothing was admitted after Reset: perhaps a ban$/],
+      [
+        { response: (sent) => withReset(sent, (reset) => reset * 1_000) },
+        /^it may take 260 requests, and the key's day /,
+      ],
     ] satisfies [Partial<Hooks>, RegExp][]) {
       const result = await resultOf(t, 'boundary', { fault });
-      assert.deepEqual([result.verdict, reason.test(result.reason ?? '')], ['inconclusive', true], textOf([result]));
+      assert.equal(result.verdict, 'inconclusive', textOf([result]));
+      assert.match(result.reason ?? '', reason);
     }
   });
 
@@ -110,7 +113,8 @@ describe('servers with a fault', { concurrency: 4 }, () => {
         response: (sent, { world }) => withReset(sent, (reset) => reset + up(world.requests)),
       };
       const result = await resultOf(t, 'boundary', { fault, settings: { connections: 1 } });
-      assert.deepEqual([result.verdict, result.figures['windows']], ['passed', 'fixed, as far as one window shows'], textOf([result]));
+      assert.equal(result.verdict, 'passed', textOf([result]));
+      assert.equal(result.figures['windows'], 'fixed, as far as one window shows');
     }
   });
 

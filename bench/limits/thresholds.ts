@@ -21,5 +21,6 @@ export function withThresholds(outcome: Outcome, given: Thresholds): Outcome {
 }
 
 function tooFew({ latencies: { alone, beside } }: Outcome): string {
-  return `needs ${minRatioLatencies} latencies with the flood and without it: ${beside?.n} and ${alone?.n} were measured`;
+  const needed = `needs ${minRatioLatencies} latencies with the flood and without it`;
+  return `${needed}: ${beside?.n} and ${alone?.n} were measured`;
 }

@@ -113,7 +113,8 @@ async function drainedEarly(context: ScenarioContext, key: Key): Promise<Respons
   const { reading } = start;
   const amount = reading.remaining + maxBeyond(reading.limit);
   context.doing(`at most ${amount} requests, until one is refused`);
-  const { responses } = await context.send({ key, amount, connections: context.settings.connections, until: isRefused });
+  const { connections } = context.settings;
+  const { responses } = await context.send({ key, amount, connections, until: isRefused });
   const refused = responses.find(isRefused);
   if (refused === undefined) throw new Inconclusive('no request was refused');
   return refused;

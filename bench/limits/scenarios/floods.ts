@@ -138,7 +138,8 @@ export const neighbour: Scenario = {
       lost: met.reduce((sum, round) => sum + round[part].lost, 0),
       lateMs: Math.max(...met.map((round) => round[part].lateMs)),
     });
-    const { seen, failures, figures, ...rest } = compare({ alone: all('alone'), beside: all('beside'), flood: all('flood') });
+    const both = { alone: all('alone'), beside: all('beside'), flood: all('flood') };
+    const { seen, failures, figures, ...rest } = compare(both);
     const flood = `a flood of ${count(Number(figures['flood_requests']), 'request')}`;
     return {
       seen: `${seen}, during ${flood} in ${count(met.length, 'round')}`,
