@@ -1,42 +1,16 @@
 /** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
-import { integer, oneOf, parseFlags } from '../conformance/options.ts';
+import { integer, oneOf } from '../conformance/options.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import { helpEnd, machine, machineLine, quickNote, resultsFile, runBench, writeResults } from './measure/command.ts';
+import { machineLine, runBench } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
-import { endProgress, progress } from './measure/progress.ts';
+import { progress } from './measure/progress.ts';
 import { measureTargets } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
 import type { RunningTarget } from './speed/running-target.ts';
 import { animals, creates, reads, workloads } from './speed/workloads.ts';
 
-const flags = {
-  build: { type: 'string', multiple: true },
-  workload: { type: 'string', multiple: true },
-  processes: { type: 'string', default: '5' },
-  quick: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
 const all = [...reads, ...creates];
 const ids = all.map(({ id }) => id);
-
-const help = `Usage: npm run bench:bursts [-- options]
-
-Compares the CPU time of this project's own server with that of bare node:http that returns the same bytes, of a plain
-handler that does the same for a read, and of other builds of the server. All of them run at the same time and receive
-bursts of a few hundred requests in turn; the 10th percentile of the bursts is compared. This resolves small
-differences, also on a machine that does other things. About a minute for each workload. Judge by the columns with CPU:
-Linux measures CPU time, but divides it into user and system by few samples.
-
-  --build DIR      compare also the build in this folder: the dist/ of another worktree; can be repeated
-  --workload NAME  measure only this workload; can be repeated:
-                   ${ids.join(', ')}
-  --processes N    fresh processes of each server (default ${flags.processes.default})
-  --quick          one short run that shows that everything works; its figures are worth little
-  --help
-
-${helpEnd('bursts')}
-`;
 
 const columns = [
   ratioColumn(`CPU ÷ ${baseline}`, 'cpu', baseline),
@@ -47,43 +21,52 @@ const columns = [
   figureColumn('system CPU, µs', 'systemCpu', 1),
 ];
 
-await runBench('bench:bursts', async () => {
-  const { values: given } = parseFlags({ options: flags });
-  if (given.help === true) return void process.stdout.write(help);
-  const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
-  const bursts = given.quick ? quickBursts : thoroughBursts;
-  const named = given.workload?.map((id) => oneOf('--workload', id, ids));
-  const chosen = named === undefined ? workloads : all.filter(({ id }) => named.includes(id));
-  const file = resultsFile('bursts');
-  const here = machine();
-  progress(`filling a data folder for ${ours}`);
-  const targets = await ownTargets({ builds: given.build ?? [] });
-  const measured = chosen.map((workload) => ({
-    workload,
-    rows: targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
-      ...{ target, samples: [] as BurstSample[] },
-    })),
-  }));
-  for (let pass = 1; pass <= processes; pass++) {
-    for (const { workload, rows } of measured) {
-      progress(`process ${pass} of ${processes} of each server`, workload.title);
-      const running: RunningTarget[] = [];
-      for (const { target } of rows) running.push(await target.start(workload));
-      const samples = await measureTargets(running, workload, bursts);
-      for (const [i, { samples: all }] of rows.entries()) all.push(samples[i]!);
+await runBench({
+  name: 'bursts',
+  about: `Compares the CPU time of this project's own server with that of bare node:http that returns the same
+bytes, of a plain handler that does the same for a read, and of other builds of the server. All of them
+run at the same time and receive bursts of a few hundred requests in turn; the 10th percentile of the
+bursts is compared. This resolves small differences, also on a machine that does other things. About a
+minute for each workload. Judge by the columns with CPU: Linux measures CPU time, but divides it into
+user and system by few samples.`,
+  flags: {
+    build: { type: 'string', multiple: true },
+    workload: { type: 'string', multiple: true },
+    processes: { type: 'string', default: '5' },
+  },
+  flagsHelp: `  --build DIR       compare also the build in this folder: the dist/ of another worktree; can be repeated
+  --workload NAME   measure only this workload; can be repeated:
+                    ${ids.join(', ')}
+  --processes N     fresh processes of each server (default 5)
+`,
+  async measure(given, here) {
+    const processes = given.quick ? 1 : integer('--processes', given.processes, 1, 100);
+    const bursts = given.quick ? quickBursts : thoroughBursts;
+    const named = given.workload?.map((id) => oneOf('--workload', id, ids));
+    const chosen = named === undefined ? workloads : all.filter(({ id }) => named.includes(id));
+    progress(`filling a data folder for ${ours}`);
+    const targets = await ownTargets({ builds: given.build ?? [] });
+    const measured = chosen.map((workload) => ({
+      workload,
+      rows: targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
+        ...{ target, samples: [] as BurstSample[] },
+      })),
+    }));
+    for (let pass = 1; pass <= processes; pass++) {
+      for (const { workload, rows } of measured) {
+        progress(`process ${pass} of ${processes} of each server`, workload.title);
+        const running: RunningTarget[] = [];
+        for (const { target } of rows) running.push(await target.start(workload));
+        const samples = await measureTargets(running, workload, bursts);
+        for (const [i, { samples: all }] of rows.entries()) all.push(samples[i]!);
+      }
     }
-  }
-  endProgress();
-  const results = measured.flatMap(({ workload, rows }) =>
-    rows.map(({ target, samples }) => ({ workload: workload.title, target: target.name, samples })));
-  console.log([
-    resultTable(results, columns),
-    burstsNote(bursts, processes),
-    machineLine(here),
-    ...(given.quick ? [quickNote] : []),
-  ].join('\n\n'));
-  writeResults(file, {
-    ...{ format: 1, bench: 'bursts', machine: here, settings: { animals, processes, quick: given.quick, ...bursts } },
-    results,
-  });
+    const results = measured.flatMap(({ workload, rows }) =>
+      rows.map(({ target, samples }) => ({ workload: workload.title, target: target.name, samples })));
+    return {
+      paragraphs: [resultTable(results, columns), burstsNote(bursts, processes), machineLine(here)],
+      settings: { animals, processes, ...bursts },
+      results: { results },
+    };
+  },
 });

@@ -5,7 +5,7 @@
 import { Experiment, maxRatios, type Baseline, type Measured } from './costs/experiment.ts';
 import { cost } from './costs/measure.ts';
 import { kinds, logged, usual } from './costs/requests.ts';
-import { runBounded, type Findings } from './measure/bounded-bench.ts';
+import { machineLine, runBench, type Findings, type Machine } from './measure/command.ts';
 import { filledFolder, makeLimitedKey, startOwnServer, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { startBaseline } from './speed/targets.ts';
@@ -14,18 +14,16 @@ import { ratioText, table } from './table.ts';
 const shown = 8;
 const logDelayMs = 110;
 
-await runBounded({
+await runBench({
   name: 'costs',
   about: `Sends the most expensive requests that are known to this project's own server, and compares the CPU time of
 its process: without a key with a 401, with a key with JSON.parse of a usual body of 64 KiB, and bodies of many chunks
 with what bare node:http needs to read them. About two minutes.`,
-  quick: 'one short run that shows that everything works; its figures are worth little',
   exitCode: '0 all costs are allowed, 1 one is not',
-  pins: true,
   measure,
 });
 
-async function measure(isQuick: boolean): Promise<Findings> {
+async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Machine): Promise<Findings> {
   const [rounds, moreRounds, requests] = isQuick ? [1, 0, 2] : [5, 20, 10];
   const [folder] = await filledFolder(100);
   const key = await makeLimitedKey(folder, unlimited);
@@ -81,6 +79,7 @@ async function measure(isQuick: boolean): Promise<Findings> {
       }).join('\n'),
       `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for the kinds that seemed `
         + `to exceed their limit (${suspects.length} of ${experiments.length}).`,
+      machineLine(here),
     ],
     settings: { rounds, moreRounds, requests },
     results: { maxRatios, results },

@@ -1,17 +1,15 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
-import { integer, parseFlags } from '../conformance/options.ts';
+import { integer } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { LoadClient } from './measure/client.ts';
-import {
-  helpEnd, machine, machineLine, quickNote, quickRun, resultsFile, runBench, thoroughRun, writeResults,
-} from './measure/command.ts';
+import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
 import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
-import { endProgress, progress } from './measure/progress.ts';
+import { progress } from './measure/progress.ts';
 import { randomIntegers, type Random } from './measure/random.ts';
 import { table } from './table.ts';
 
@@ -24,27 +22,6 @@ const connections = 16;
 /** So many different requests that little of what they read in a large folder is in the processor's fastest caches. */
 const thoroughRequests = 30_000;
 const quickRequests = 1_000;
-
-const flags = {
-  animals: { type: 'string', default: '1000000' },
-  quick: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-const help = `Usage: npm run bench:growth -- [options]
-
-Measures what it costs this project's own server to hold 1,000,000 animals instead of 1,000: pages, gets, creates, the
-start, memory, and how long the event loop is blocked while a snapshot is written. Two servers run at the same time and
-receive bursts of requests in turn; the 10th percentile of the bursts is compared, so rare work is missing. The small
-server has up to 65,000 animals after the creates, and the snapshot has at most 1,000,000. About five minutes, and
-350 MB in the folder for temporary files.
-
-  --animals N   how many animals the larger data folder has (default 1000000, at most 5000000)
-  --quick       one short run that shows that everything works; its figures are worth little
-  --help
-
-${helpEnd('growth')}
-`;
 
 /** A data folder with animals 1 to `animals` and a key. */
 interface Stock {
@@ -71,15 +48,27 @@ const columns = (small: string) => [
   figureColumn<keyof BurstSample>('system CPU, µs', 'systemCpu', 1),
 ];
 
-await runBench('bench:growth', async () => {
-  const { values: given } = parseFlags({ options: flags });
-  if (given.help === true) return void process.stdout.write(help);
+await runBench({
+  name: 'growth',
+  about: `Measures what it costs this project's own server to hold 1,000,000 animals instead of 1,000: pages,
+gets, creates, the start, memory, and how long the event loop is blocked while a snapshot is written.
+Two servers run at the same time and receive bursts of requests in turn; the 10th percentile of the
+bursts is compared, so rare work is missing. The small server has up to 65,000 animals after the
+creates, and the snapshot has at most 1,000,000. About five minutes, and 350 MB in the folder for
+temporary files.`,
+  flags: { animals: { type: 'string', default: '1000000' } },
+  flagsHelp: `  --animals N       how many animals the larger data folder has (default 1000000, at most 5000000)
+`,
+  measure: measureGrowth,
+});
+
+async function measureGrowth(
+  given: { readonly animals: string; readonly quick: boolean }, here: Machine,
+): Promise<Findings> {
   const animals = integer('--animals', given.animals, 2 * smallAnimals, maxAnimals);
   const { processes } = given.quick ? quickRun : thoroughRun;
   const bursts = given.quick ? quickBursts : thoroughBursts;
   const requestCount = given.quick ? quickRequests : thoroughRequests;
-  const file = resultsFile('growth');
-  const here = machine();
 
   progress(`filling data folders with ${count(smallAnimals)} and ${count(animals)} animals`);
   const small = await stockOf(...(await filledFolder(smallAnimals)));
@@ -108,11 +97,9 @@ await runBench('bench:growth', async () => {
     const underLoad = await withServerOn(folder, (server) => measureSnapshot(server, creates(server)));
     snapshots.push({ ...underLoad, aloneMs });
   }
-  endProgress();
-
   const text = (value: (one: Start) => number, digits = 0) =>
     spreadText(spread(starts.map(value)), (figure) => figure.toFixed(digits));
-  console.log([
+  const paragraphs = [
     resultTable(results, columns(small.name)),
     table([`start with ${large.name}`, 'duration, ms', 'CPU, ms', 'memory, MB'], [
       ['petstore', text(({ ms }) => ms), text(({ cpuMs }) => cpuMs), text(({ resident }) => resident / 1e6)],
@@ -126,12 +113,10 @@ await runBench('bench:growth', async () => {
     'The start includes that of Node; `JSON.parse` does not. The load is 16 connections that create without a pause.',
     burstsNote(bursts, processes),
     machineLine(here),
-    ...(given.quick ? [quickNote] : []),
-  ].join('\n\n'));
+  ];
   const counts = { small: small.animals, large: large.animals, beforeSnapshot: beforeSnapshot.animals };
-  const settings = { ...bursts, processes, quick: given.quick };
-  const about = { format: 3, bench: 'growth', machine: here, settings };
-  writeResults(file, { ...about, animals: counts, results, starts, snapshots });
+  const settings = { ...bursts, processes };
+  return { paragraphs, settings, results: { format: 3, animals: counts, results, starts, snapshots } };
 
   /** Measures both servers with the same number of requests in turn. */
   async function measure(
@@ -164,7 +149,7 @@ await runBench('bench:growth', async () => {
     const parsed = JSON.parse(parse) as Readonly<Record<'ms' | 'cpuMs', number>>;
     return { ms, cpuMs, parseMs: parsed.ms, parseCpuMs: parsed.cpuMs, resident };
   }
-});
+}
 
 async function stockOf(folder: string, animals: number): Promise<Stock> {
   const headers = { Authorization: `Bearer ${await makeLimitedKey(folder, unlimited)}` };

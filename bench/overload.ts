@@ -5,13 +5,13 @@
 import { constants } from 'node:os';
 import { attacks, Overload, type Attack, type Latencies } from '../harness/overload.ts';
 import { thisProcess } from '../harness/owner.ts';
-import { runBounded, type Findings } from './measure/bounded-bench.ts';
+import { machineLine, runBench, type Findings, type Machine } from './measure/command.ts';
 import { progress } from './measure/progress.ts';
 import { ratioText, table } from './table.ts';
 
 const maxRatio = 10;
 
-await runBounded({
+await runBench({
   name: 'overload',
   about: `Attacks this project's own server without a key, over TCP and TLS, with a heap of 256 MB and of the
 default size: ten times with tiny requests, on 1,100 and 11,000 connections in turn, then once with each other attack
@@ -23,7 +23,7 @@ minutes.`,
   measure,
 });
 
-async function measure(isQuick: boolean): Promise<Findings> {
+async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Machine): Promise<Findings> {
   const [first] = attacks as [Attack];
   const runs = isQuick ? [{ kind: first, connections: 200 }] : [
     ...Array.from({ length: 10 }, (_, i) => ({ kind: first, connections: i % 2 === 0 ? 1_100 : 11_000 })),
@@ -58,6 +58,7 @@ async function measure(isQuick: boolean): Promise<Findings> {
           one.latencies.maxMs.toFixed(0), (one.residentBytes / 1e6).toFixed(0),
         ])),
       `At most ${ratioText(Math.max(...results.map(ratioOf)))} times; ${maxRatio} times are allowed.`,
+      machineLine(here),
     ],
     settings: {},
     results: { maxRatio, results },

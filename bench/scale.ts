@@ -2,8 +2,7 @@
  * `npm run bench:scale`: the cost of requests on a PostgreSQL database, for one and several servers. Exit code 1 if it
  * exceeds a bound, or if there is no PostgreSQL.
  */
-import { runBounded, type Findings } from './measure/bounded-bench.ts';
-import { quickRun, thoroughRun } from './measure/command.ts';
+import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
 import {
   figureColumn, figures, find, ratioColumn, ratios, resultTable, runExperiments, spread, spreadText, type Result,
 } from './measure/experiments.ts';
@@ -53,7 +52,7 @@ const bounds: readonly Bound[] = [
   },
 ];
 
-await runBounded({
+await runBench({
   name: 'scale',
   about: `Measures one, two and four servers on a PostgreSQL database, which it starts itself, at 64 connections: the
 CPU time of the servers and of the database per request, and requests per second. In the same run it measures bare
@@ -61,11 +60,10 @@ node:http that returns the same bytes, this project's server on a data folder, a
 rate-limiter-flexible, which the first run installs. About 15 minutes.`,
   quick: 'one short run that shows that everything works, with the peer only if it is installed',
   exitCode: '0 every bound is kept, 1 one is exceeded, or there is no PostgreSQL',
-  pins: true,
   measure,
 });
 
-async function measure(isQuick: boolean): Promise<Findings> {
+async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Machine): Promise<Findings> {
   const settings = isQuick ? quickRun : { ...thoroughRun, seconds: 2, warmUp: { requests: 30_000, seconds: 15 } };
   const database = await BenchDatabase.start(animals, keys);
   if (database === null) {
@@ -114,6 +112,7 @@ async function measure(isQuick: boolean): Promise<Findings> {
         [bound.title, spreadText(bound.measured), textOf(bound)])),
       `Median (minimum–maximum) of fresh processes of each target: ${settings.processes}. CPU time is per request.`,
       [await database.version(), ...peerPackages.map((name) => `${name} ${peerVersions()[name]}`)].join(', '),
+      machineLine(here),
     ],
     settings: { animals, keys, ...settings },
     results: { bounds: judged.map(({ workload, ...bound }) => ({ ...bound, workload: workload.title })), results },

@@ -1,9 +1,10 @@
-/** What the speed and growth benches share as commands: the machine, the results file, and the exit code. */
+/** What the speed benches share as commands: their flags, the machine, their output, the results and the exit code. */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../../conformance/options.ts';
+import type { ParseArgsConfig } from 'node:util';
+import { parseFlags, UsageError } from '../../conformance/options.ts';
 import { makeWritable } from '../../conformance/report/folder.ts';
 import { exitOnSignals } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
@@ -17,7 +18,7 @@ import { endProgress } from './progress.ts';
 export type Machine = ReturnType<typeof machine>;
 
 /** Describes this machine, and unless `pins` is false keeps this process, the load generator, to cores of its own. */
-export function machine(pins = true) {
+function machine(pins: boolean) {
   const cores = availableParallelism(); // before this process is limited to some of them
   if (pins) pinGenerator();
   const [, program = '', ...args] = process.argv;
@@ -55,14 +56,89 @@ export const thoroughRun: Thoroughness = { processes: 3, seconds: 1, warmUp: { r
 
 /** One process and few requests: shows only that a bench works. */
 export const quickRun: Thoroughness = { processes: 1, seconds: 0.05, warmUp: { requests: 1, seconds: 1 } };
-export const quickNote = 'A quick run: its figures only show that the bench works.';
+const quickNote = 'A quick run: its figures only show that the bench works.';
+
+type Flags = NonNullable<ParseArgsConfig['options']>;
+
+const commonFlags = {
+  quick: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+export interface Bench<F extends Flags> {
+  /** `costs`: the results are in costs.json. */
+  readonly name: string;
+  /** The script in package.json; `bench:` and the name if absent. */
+  readonly script?: string;
+  /** The help text between the usage and the flags. */
+  readonly about: string;
+  /** Its flags besides --quick and --help, and their lines of the help text. */
+  readonly flags?: F;
+  readonly flagsHelp?: string;
+  /** What --quick does; by default it makes one short run. */
+  readonly quick?: string;
+  /** What exit code 0 says, and that 1 says the opposite. */
+  readonly exitCode?: string;
+  /** False: the load generator has no cores of its own. */
+  readonly pins?: false;
+  readonly measure: (given: Given<F>, here: Machine) => Promise<Findings>;
+}
+
+/** The values of the flags. */
+type Given<F extends Flags> =
+  ReturnType<typeof parseFlags<{ readonly options: F & typeof commonFlags }>>['values'] & { readonly quick: boolean };
+
+export interface Findings {
+  /** For the terminal. */
+  readonly paragraphs: readonly string[];
+  /** Members of the file of results. */
+  readonly settings: object;
+  readonly results: object;
+  /** What exceeds its bound, a line each. Ignored in a quick run. */
+  readonly exceeded?: readonly string[];
+}
+
+/** Runs a bench to the end of this process. Exit code 2 if it could not be measured, 1 if a bound is exceeded. */
+export async function runBench<F extends Flags>(bench: Bench<F>): Promise<never> {
+  const { name, script = `bench:${name}`, about, flagsHelp = '', exitCode = '0 it was measured' } = bench;
+  const { quick = 'one short run that shows that everything works; its figures are worth little' } = bench;
+  exitOnSignals();
+  try {
+    const options = { ...bench.flags, ...commonFlags } as F & typeof commonFlags;
+    const given = parseFlags({ options }).values as Given<F>;
+    if ('help' in given) {
+      const lines = `${flagsHelp}  --quick           ${quick}\n  --help\n`;
+      const end = `Writes bench/results/${name}.json (BENCH_RESULTS=DIR: to another folder).
+Exit code: ${exitCode}, 2 it could not be measured.`;
+      process.stdout.write(`Usage: npm run ${script} [-- options]\n\n${about}\n\n${lines}\n${end}\n`);
+      process.exit();
+    }
+    const file = resultsFile(name);
+    const here = machine(bench.pins ?? true);
+    const { paragraphs, settings, results, exceeded = [] } = await bench.measure(given, here);
+    endProgress();
+    console.log([...paragraphs, ...(given.quick ? [quickNote] : [])].join('\n\n'));
+    const all = { format: 1, bench: name, machine: here, settings: { ...settings, quick: given.quick }, ...results };
+    writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
+    console.log(`\nResults: ${file}`);
+    if (given.quick || exceeded.length === 0) process.exit();
+    for (const line of exceeded) console.error(`${script}: ${line}`);
+    process.exit(1);
+  } catch (error) {
+    endProgress();
+    const expected = error instanceof UsageError || error instanceof NotStarted;
+    const message = expected ? error.message : `the bench failed: ${(error as Error).stack}`;
+    process.stderr.write(`${script}: ${message}\n`);
+    process.exit(2);
+  }
+}
 
 /**
  * The path of NAME.json in bench/results/, or in the folder BENCH_RESULTS. The folder is created before a long run.
  *
  * @throws UsageError if it cannot be written to
  */
-export function resultsFile(name: string): string {
+function resultsFile(name: string): string {
   const folder = process.env['BENCH_RESULTS'] ?? fileURLToPath(new URL('../results/', import.meta.url));
   try {
     makeWritable(folder);
@@ -71,31 +147,4 @@ export function resultsFile(name: string): string {
     throw new UsageError(`cannot write results to ${folder} (${message}): BENCH_RESULTS=DIR names another folder`);
   }
   return join(folder, `${name}.json`);
-}
-
-/** Prints the end of a bench's output and writes its results. */
-export function writeResults(file: string, results: object): void {
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  console.log(`\nResults: ${file}`);
-}
-
-/** The last lines of a help text. */
-export function helpEnd(name: string): string {
-  return `Writes bench/results/${name}.json (BENCH_RESULTS=DIR: to another folder).
-Exit code: 0 it was measured, 2 it could not be measured.`;
-}
-
-/** Runs a bench to the end of this process. The exit code is `process.exitCode` or 0 if it was measured, and 2 if not. */
-export async function runBench(script: string, work: () => Promise<void>): Promise<never> {
-  exitOnSignals();
-  try {
-    await work();
-    process.exit(); // with process.exitCode, or 0
-  } catch (error) {
-    endProgress();
-    const expected = error instanceof UsageError || error instanceof NotStarted;
-    const message = expected ? error.message : `the bench failed: ${(error as Error).stack}`;
-    process.stderr.write(`${script}: ${message}\n`);
-    process.exit(2);
-  }
 }
