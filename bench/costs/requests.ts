@@ -2,7 +2,7 @@
  * The most expensive requests that are known, of each kind: what a client without a key can send in 16 KiB, and one with a key
  * in a body of 64 KiB.
  */
-import { bodies } from '../json/bodies.ts';
+import { bodies } from './bodies.ts';
 
 /** One request. `Host` and `X-Forwarded-For` are added to it, and `Authorization` if it has a key. */
 export interface Kind {

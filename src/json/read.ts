@@ -3,7 +3,7 @@
  *
  * The problem. JSON.parse turns 9223372036854775807 into 9223372036854775808, silently uses the last of two equal
  * names, never sees that the bytes were not UTF-8, and has other error messages in every version of Node. And a body
- * comes from a stranger: reading it may take at most three times as long as JSON.parse (`npm run bench:json`).
+ * comes from a stranger: a request with it may cost at most four times as much as JSON.parse (`npm run bench:costs`).
  *
  * The idea. One pass over the bytes checks the syntax and the names, and records only where each value is (tape.ts). A
  * value is made when the caller asks for it. Arrays and objects are views of the tape. A number keeps its source text,
