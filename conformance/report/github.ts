@@ -4,14 +4,18 @@
  */
 import { isOutdated, knownText } from '../verdicts/known.ts';
 import { isOpen } from '../verdicts/results.ts';
-import { examplesOf, failedGroups } from './groups.ts';
+import { failedGroups } from './groups.ts';
+import { fieldsOf, sectionsOf, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import { conclusion, count, countsText, duration, isStrict, requestsSent, signs } from './words.ts';
 
 /** GitHub shows the beginning of a message, and 10 errors and 10 warnings of a step. */
 const maxMessageLength = 1_000;
-const maxCellLength = 300;
+const maxValueLength = 300;
+
+/** The fields that would make a summary too long. */
+const longLabels = ['reproduce', 'replay', 'response', 'evidence', 'example'];
 
 type Properties = Readonly<Partial<Record<'title' | 'file' | 'line', string | number>>>;
 
@@ -33,11 +37,10 @@ function escaped(text: string, characters: string): string {
 export function annotations(report: Report): readonly string[] {
   const { requirements, known, conforms } = report;
   const failed = failedGroups(requirements).map(([first, ...others]) => {
-    const { id, text } = first!;
-    const { required, received, smallestCase } = first!.failures[0]!;
-    const lines = [text, `required: ${required}`, `received: ${received}`, `smallest case: ${smallestCase}`];
+    const { id, text, failures } = first!;
+    const lines = fieldsOf(failures[0]!).slice(0, 3).map(([label, value]) => `${label}: ${value}`);
     const same = others.map((other) => other.id).join(', ');
-    return annotation('error', { title: id }, [...lines, same && `same cause: ${same}`].join('\n').trimEnd());
+    return annotation('error', { title: id }, [text, ...lines, same && `same cause: ${same}`].join('\n').trimEnd());
   });
   const outdated = known.filter(isOutdated).map((deviation) => {
     const { id, file, line } = deviation;
@@ -54,45 +57,30 @@ export function annotations(report: Report): readonly string[] {
 
 /** The job summary of a run. */
 export function jobSummary(report: Report): string {
-  const { target, requirements, known, gaps, seconds, seed, conforms } = report;
+  const { target, seconds, seed, conforms } = report;
+  const { failed, known, inconclusive, gaps } = sectionsOf(report);
   const sent = count(requestsSent(report), 'request');
-  const failed = requirements.filter(({ verdict }) => verdict === 'failed');
-  const examples = failed.map((result) => {
-    const [{ required, received, smallestCase }] = examplesOf(result) as [(typeof result.failures)[number]];
-    return [result.id, result.text, required, received, smallestCase];
-  });
-  const open = requirements.filter(({ verdict }) => verdict === 'inconclusive');
-  const observed = gaps.filter(({ behaviour }) => behaviour !== undefined);
-  return [
+  const blocks = [
     `## ${conforms ? signs.passed : signs.failed} ${markdown(conclusion(report))}`,
     markdown(`${target}: ${countsText(report)} (${sent}, seed ${seed}, ${duration(seconds)}).`),
-    table(['Failed', 'Requirement', 'Required', 'Received', 'Smallest case'], examples),
-    table(['Known deviation', 'Result'], known.map((deviation) => [deviation.id, knownText(deviation)])),
-    table(['Inconclusive', 'Reason'], open.map(({ id, reason = '' }) => [id, reason])),
-    folded(
-      'How the server fills the gaps of the specification (not judged)',
-      table(['Gap', 'This server'], observed.map(({ question, behaviour = '' }) => [question, behaviour])),
-    ),
-  ]
-    .filter((block) => block !== '')
-    .join('\n\n')
-    .concat('\n');
+    ...[failed, known, inconclusive].filter(({ items }) => items.length > 0).map(({ title, items }) => {
+      return `### ${title}\n\n${items.map(itemMarkdown).join('\n')}`;
+    }),
+    `<details><summary>${gaps.lead}</summary>\n\n${gaps.items.map(itemMarkdown).join('\n')}\n\n</details>\n`,
+  ];
+  return blocks.join('\n\n');
+}
+
+function itemMarkdown({ name, text, fields }: Item): string {
+  const lines = fields.filter(([label]) => !longLabels.includes(label)).map(([label, value]) => {
+    return `  - ${label}: ${markdown(clipped(value, maxValueLength))}`;
+  });
+  return [`- ${markdown(text === undefined ? name : `${name}: ${text}`)}`, ...lines].join('\n');
 }
 
 /** The job summary of a run that could not begin. */
 export function untestedSummary(message: string): string {
   return `## ${signs.failed} ${markdown(`Not tested: ${message}`)}\n`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const cells = rows.map((row) => line(row.map((cell) => markdown(clipped(cell, maxCellLength)))));
-  return [line(head), line(head.map(() => '---')), ...cells].join('\n');
-}
-
-function folded(title: string, content: string): string {
-  return content === '' ? '' : `<details><summary>${title}</summary>\n\n${content}\n\n</details>`;
 }
 
 /** Makes Markdown show a text unchanged: characters that may have a meaning become character references. */

@@ -5,6 +5,7 @@
 import { isOutdated, knownText, type KnownResult } from '../verdicts/known.ts';
 import { isOpen, type Failure, type RequirementResult } from '../verdicts/results.ts';
 import { escaped } from './markup.ts';
+import { fieldsOf } from './outline.ts';
 import type { Report } from './report.ts';
 import { visible, visibleLines } from './visible.ts';
 import { bySection, count, isStrict, sectionTitle } from './words.ts';
@@ -96,15 +97,8 @@ function knownCase(deviation: KnownResult): Case {
   return { xml: element('testcase', attributes, `\n${end}`), kind: isFailure ? 'failures' : 'skipped', seconds: 0 };
 }
 
-function details({ required, received, smallestCase, curl, replay, response }: Failure): string {
-  return [
-    `required: ${required}`,
-    `received: ${received}`,
-    `smallest case: ${smallestCase}`,
-    `reproduce: ${curl}`,
-    ...(replay === undefined ? [] : [`replay: ${replay}`]),
-    `response:\n${response}`,
-  ].join('\n');
+function details(failure: Failure): string {
+  return fieldsOf(failure).map(([label, value]) => `${label}: ${value}`).join('\n');
 }
 
 /** XML 1.0 cannot represent control characters and lone surrogates, not even escaped. `visible` writes them as text. */

@@ -31,7 +31,6 @@ h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;margin:.37
 h2{font-size:1.375rem;margin:3rem 0 .375rem}
 header h2{font-size:1rem;margin:1rem 0 0}
 h3{font-size:1.0625rem}
-section>h3{margin-top:2rem}
 h4{font-size:.875rem;margin-top:1.25rem}
 ul{list-style:none}
 a{color:var(--link)}
@@ -51,8 +50,7 @@ ${verdicts.map((verdict) => `.${verdict}{color:var(--${verdict})}`).join('')}
 .counts,nav{margin-top:1.75rem}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:1rem 1.25rem;margin-top:1.75rem}
 .case{display:grid;gap:.25rem 1rem;margin-top:.75rem}
-.list>li{padding:.625rem 0;border-bottom:1px solid var(--line)}
-li:target{background:var(--code)}
+.list>li:not(.card){padding:.625rem 0;border-bottom:1px solid var(--line)}
 summary{cursor:pointer;width:fit-content}
 table,thead,tbody,tr,th,td{display:block;padding:0;text-align:left;font-weight:inherit}
 footer{margin-top:4rem;font-size:.8125rem}

@@ -2,14 +2,12 @@
  * What a run prints. All text passes through `visible`, so that no server can send an escape sequence to a terminal.
  * Colours are added after that, and never carry information alone.
  */
-import { knownText, verdictOn } from '../verdicts/known.ts';
-import type { Failure, RequirementResult, Verdict } from '../verdicts/results.ts';
-import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
+import type { RequirementResult, Verdict } from '../verdicts/results.ts';
+import { sectionsOf, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible } from './visible.ts';
 import {
-  bySection, count, countsText, coveredText, duration, headline, judgedText, requestsSent, sectionTitle, signs,
-  unavailableText,
+  bySection, count, countsText, coveredText, duration, headline, judgedText, requestsSent, signs, unavailableText,
 } from './words.ts';
 
 /** How to print. */
@@ -32,6 +30,9 @@ const styles = {
   inconclusive: '33',
   skipped: '2',
 } satisfies Record<Verdict | 'bold' | 'soft', string>;
+
+/** The fields that only the reports show. */
+const reportLabels = ['response', 'evidence'];
 
 /** Longer values are truncated, except for curl lines, which would be useless. */
 const maxValueLength = 1500;
@@ -58,17 +59,15 @@ function endingOf({ verdict, judged, reason }: RequirementResult): string {
 /** The end of a run: all failures, inconclusive requirements and observed gaps. The last line is the result. */
 export function summaryText(report: Report, { colour }: Screen): string {
   const paint = painter(colour);
-  const { requirements, gaps, combined = [] } = report;
-  const inconclusive = requirements.filter(({ verdict }) => verdict === 'inconclusive');
-  const observed = bySection(gaps.filter(({ behaviour }) => behaviour !== undefined)).flatMap(([, group]) => group);
+  const { failed, known, inconclusive } = sectionsOf(report);
+  const gaps = bySection(report.gaps).flatMap(([, group]) => group);
+  const observed = gaps.filter(({ behaviour }) => behaviour !== undefined);
   const width = Math.max(...observed.map(({ question }) => question.length));
-  const covered = combined.filter(({ requests }) => requests > 0).map(coveredText);
+  const covered = (report.combined ?? []).filter(({ requests }) => requests > 0).map(coveredText);
   const titled = (title: string, lines: readonly string[]) =>
     block(paint('bold', title), lines.map((line) => indent + line));
   return joined([
-    ...failedGroups(requirements).flatMap((group) => group.flatMap((result) => failedBlocks(result, group[0]!, paint))),
-    titled('Known deviations', knownLines(report, paint)),
-    titled('Inconclusive', inconclusive.flatMap(({ id, verdict, reason }) => entry(id, verdict, [reason], paint))),
+    ...[failed, known, inconclusive].flatMap(({ items }) => items.map((item) => itemLines(item, paint))),
     titled(
       'How the server fills the gaps of the specification (not judged)',
       observed.map(({ question, behaviour }) => `${question.padEnd(width)}  ${shown(behaviour)}`),
@@ -79,45 +78,13 @@ export function summaryText(report: Report, { colour }: Screen): string {
   ]);
 }
 
-/** A block with the requirement, and one for each example of a failure. `first` has the example of a shared cause. */
-function failedBlocks(
-  result: RequirementResult, first: RequirementResult, paint: Paint,
-): readonly (readonly string[])[] {
-  const { id, section, text, failed } = result;
-  const sign = paint('failed', `${signs.failed} FAILED`);
-  const title = `${sign} ${paint('bold', id)} (${sectionTitle(section)}; ${count(failed, 'failure')})`;
-  const examples = examplesOf(result).map((failure) => {
-    const isShared = result !== first && haveOneCause(first.failures[0]!, failure);
-    return failureLines(failure, isShared ? first.id : undefined, paint);
+function itemLines({ verdict = 'failed', name, note, text, fields }: Item, paint: Paint): readonly string[] {
+  const sign = paint(verdict, `${signs[verdict]} ${verdict.toUpperCase()}`);
+  const lines = fields.filter(([label]) => !reportLabels.includes(label)).map(([label, value]) => {
+    const printed = label === 'reproduce' ? visible(value) : shown(value);
+    return `${indent}${paint('soft', label.padEnd(labelWidth))}${printed}`;
   });
-  return [[title, indent + text], ...examples];
-}
-
-/** `shared` is the requirement with the same cause whose example is shown in full. */
-function failureLines(failure: Failure, shared: string | undefined, paint: Paint): readonly string[] {
-  const { required, received, smallestCase, curl, replay } = failure;
-  const example = [['smallest case', shown(smallestCase)], ['reproduce', visible(curl)], ['replay', replay]];
-  const fields = [
-    ['required', shown(required)],
-    ['received', shown(received)],
-    ...(shared === undefined ? example : [['same cause as', shared]]),
-  ];
-  return fields.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${indent}${paint('soft', name!.padEnd(labelWidth))}${value}`]);
-}
-
-/** An entry of a list: its sign and id, and below them its texts. */
-function entry(id: string, verdict: Verdict, texts: readonly (string | undefined)[], paint: Paint): readonly string[] {
-  return [`${paint(verdict, signs[verdict])} ${id}`, ...texts.map((text) => `    ${shown(text)}`)];
-}
-
-function knownLines({ known, requirements }: Report, paint: Paint): readonly string[] {
-  return known.flatMap((deviation) => {
-    const { id } = deviation;
-    const seen = requirements.find((result) => result.id === id && result.verdict === 'known')?.failures.slice(0, 1);
-    const examples = (seen ?? []).map(({ required, received }) => `required ${required}; received ${received}`);
-    return entry(id, verdictOn(deviation), [knownText(deviation), ...examples], paint);
-  });
+  return [`${sign} ${paint('bold', name)} (${note})`, ...(text === undefined ? [] : [indent + text]), ...lines];
 }
 
 /** A text of the server as it is printed: on one line, and truncated. */
