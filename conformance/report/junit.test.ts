@@ -63,10 +63,10 @@ test('a case names section, requirement and text; a failure says what was requir
   );
   assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');
   assert.ok(xml.includes('<testsuites name="petstore-conformance https://staging.example/v1"'));
-  assert.ok(xml.includes('time="8.130"'));
 });
 
-test('a case has the duration of its check, and a suite that of its cases', () => {
+test('a case has the duration of its check, and the suites those of their cases', () => {
+  assert.match(xml, /<testsuites [^>]* time="1\.250"/);
   assert.match(xml, /<testsuite name="4.1 List animals"[^>]* time="1\.250"/);
   assert.match(xml, /<testcase [^>]*name="list\.answers: [^>]* time="0\.000"/);
 });
@@ -82,7 +82,7 @@ test('a requirement that was not judged is skipped, or a failure under --strict,
 });
 
 test('known deviations are skipped, and have a suite of their own, in which those that are out of date fail', () => {
-  assert.match(xml, /name="create\.null: [^>]*>\n<skipped message="known: PET-112, .*\n<system-out>required: 400, /);
+  assert.match(xml, /name="create\.null: [^>]*>\n<skipped message="known: PET-112, .*>required: 400, /);
   const suite = xml.slice(xml.indexOf('<testsuite name="Known deviations"'));
   assert.match(suite, /name="create\.null" [^>]*>\n<skipped message="PET-112, /);
   assert.match(suite, /name="create\.fraction" [^>]*>\n<failure message="it no longer occurs: remove line 3 of known/);
