@@ -14,54 +14,40 @@ const defaultSeed = 1;
 const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
 
 export const help = `Usage: ${command} [options]
+       API_KEY=… ${command} --base-url https://staging.example/v1 --report build/conformance
 
 Checks whether a server conforms to the Pet Store Service Specification.
 Without --base-url, it checks this project's own server.
 
 The server
-  --base-url URL        base URL of the server, ending in /v1          or BASE_URL
-                          --base-url https://staging.example/v1
+  --base-url URL        base URL of the server, such as https://staging.example/v1; or BASE_URL
   --api-key KEY         a valid API key; better API_KEY, because other users of this machine can read command lines
-                          API_KEY=… ${command} --base-url https://staging.example/v1
 
 What is checked
-  --only ID[,ID…]       requirements by id, or by the start of their ids
-                          --only list.,get.not-found
+  --only ID[,ID…]       requirements by id, or by the start of their ids, such as list.,get.not-found
   --exclude ID[,ID…]    requirements that are not checked; the run then cannot conclude that the server conforms
-                          --exclude create.null,limits.
   --known FILE          known deviations, which do not fail the run: an id, an expiry date and a reason on each line
-                          --known known-deviations.txt
   --list                print the requirements that would be checked and the values that are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
-                          --runs 200
   --thorough-auth       send each kind of invalid key, and change each character of the key: up to 230 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
-  --path PATH           replay one generated case, with --only and --seed; each failure prints its path
-                          --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
-                          --category-id 7
   --strict              fail if a requirement was not judged that a run with these options could judge
   --min-judged N        fail if fewer than N requirements are judged
-                          --min-judged 55
 
 What is allowed
   --read-only           send no request that could create an animal
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
-                          --max-requests 200
   --exhaust             use up the limit of a key and wait until it recovers: two to four minutes; also use up the limit
                         of the day if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
-                          API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
-                          --plan free
 
 Reports
   --report DIR          write report.html, report.json and junit.xml
-                          --report build/conformance
   --compare FILE        show what has changed since an earlier report.json
-                          --compare last-week/report.json
 
   --help
 
@@ -96,7 +82,6 @@ const flags = {
   runs: { type: 'string' },
   'thorough-auth': { type: 'boolean' },
   seed: { type: 'string' },
-  path: { type: 'string' },
   'category-id': { type: 'string' },
   strict: { type: 'boolean' },
   'min-judged': { type: 'string' },
@@ -145,13 +130,6 @@ export function readOptions(
     throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
   if (given.write === true && given['read-only'] === true)
     throw new UsageError('--write and --read-only cannot be combined');
-  const path = given.path;
-  if (path !== undefined) {
-    if (!/^\d+(:\d+)*$/.test(path))
-      throw new UsageError(`--path ${path} is not a path; a failure prints one, such as 3:0:1`);
-    if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
-      throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
-  }
   const baseUrl = baseUrlGiven === undefined ? undefined : baseUrlOf(baseUrlGiven);
   const proxy = proxyOf(baseUrl, environment);
   // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
@@ -172,7 +150,6 @@ export function readOptions(
     mayWriteElsewhere: given.write ?? false,
     exhaust: given.exhaust ?? false,
     ...planned,
-    ...(path !== undefined && { path }),
     ...(given['max-requests'] !== undefined && {
       maxRequests: integer('--max-requests', given['max-requests'], 1, Number.MAX_SAFE_INTEGER),
     }),
@@ -253,13 +230,17 @@ export function givenBy(
   return text === undefined || text === '' ? undefined : { text, source: variable };
 }
 
-/** Texts that users often copy together with a key, or instead of it. */
-const additions: readonly (readonly [pattern: RegExp, what: string])[] = [
+/** What is wrong with a text that is not a key alone, such as one that was copied together with other texts. */
+const keyProblems: readonly (readonly [pattern: RegExp, problem: string])[] = [
   [/^\ufeff/, 'begins with a byte order mark: save its file as UTF-8 without one'],
   [/^(authorization:\s*)?(bearer|basic|token)(\s|$)/i, 'begins with a scheme such as Bearer, which is added to it'],
   [/^(export\s+)?\w*_?KEY=/, 'begins with the name of a variable'],
   [/^["'`“”‘’].*["'`“”‘’]\s*$/su, 'is in quotes'],
   [/^\$(\w+|\{.*\})$|^<.*>$/s, 'is a placeholder, which has not been replaced'],
+  [/[\r\n]/, 'contains a line break'],
+  [/[ \t]/, 'contains a space or a tab'],
+  [/[^\x21-\x7e]/, 'contains a character that is not printable ASCII'],
+  [/^.{0,5}$/, 'has fewer than 6'],
 ];
 
 /**
@@ -270,18 +251,9 @@ const additions: readonly (readonly [pattern: RegExp, what: string])[] = [
 export function keyOf(given: Given | undefined): string | undefined {
   if (given === undefined) return undefined;
   const { text, source } = given;
-  const added = additions.find(([pattern]) => pattern.test(text));
-  if (added !== undefined) throw new UsageError(`${source} must be the key alone, but ${added[1]}`);
-  if (/^[\x21-\x7e]{6,}$/.test(text)) return text;
-  const contents: readonly (readonly [pattern: RegExp, what: string])[] = [
-    [/[\r\n]$/, ', but ends in a line break'],
-    [/[\r\n]/, ', but contains a line break'],
-    [/[ \t]/, ', but contains a space or a tab'],
-    [/[^\x21-\x7e]/, ', but contains other characters'],
-    [/^/, `, not ${text.length}`],
-  ];
-  const [, why] = contents.find(([pattern]) => pattern.test(text))!;
-  throw new UsageError(`${source} must be 6 or more printable ASCII characters without spaces${why}`);
+  const problem = keyProblems.find(([pattern]) => pattern.test(text))?.[1];
+  if (problem === undefined) return text;
+  throw new UsageError(`${source} must be 6 or more printable ASCII characters, the key alone, but ${problem}`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
-import { estimateOf, groups, runChecks } from './checks/suite.ts';
+import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
@@ -21,7 +21,7 @@ import type { Report } from './report/report.ts';
 import { painter, resultLine, screen, summaryText } from './report/terminal.ts';
 import { combinedLines, count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
-import { totalCost, type CostOptions } from './session/cost.ts';
+import type { CostOptions } from './session/cost.ts';
 import { Untestable, type Session } from './session/session.ts';
 
 /** A signal has ended the run. */
@@ -53,22 +53,12 @@ async function wait(ms: number, reason: string): Promise<void> {
   interruption.throwIfAborted();
 }
 
-/** How many requests without a valid key a check sends; empty if --thorough-auth does not change that. */
-function keylessNote(id: RequirementId, options: CostOptions): string {
-  const check = groups.flatMap(([, checks]) => checks).find(({ requirement }) => requirement === id);
-  if (check === undefined) return '';
-  const keyless = (thoroughAuth: boolean) => totalCost(check.cost, { ...options, thoroughAuth }).keyless;
-  const [usual, thorough] = [keyless(false), keyless(true)];
-  if (usual === thorough) return '';
-  return ` (${count(usual, 'request')} without a valid key; --thorough-auth: ${thorough}.)`;
-}
-
 /** The text of --list. */
 function listText({ list, ...options }: CostOptions & { readonly list: readonly RequirementId[] }): string {
   const width = Math.max(...list.map((id) => id.length));
   const listed = requirements.filter(({ id }) => list.includes(id));
   const lines = listed.map(({ id, section, text, untested }) => {
-    const note = untested === undefined ? keylessNote(id, options) : ` (Not tested: ${untested}.)`;
+    const note = untested === undefined ? '' : ` (Not tested: ${untested}.)`;
     return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
   if (list.length < requirements.length) return `${lines.join('\n')}\n`;

@@ -282,8 +282,8 @@ export class CheckContext {
   }
 
   /**
-   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A
-   * check calls it once, because `--path` refers to it. `show` formats a case.
+   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails.
+   * `show` formats a case.
    */
   async forAll<T>(
     arbitrary: fc.Arbitrary<T>,
@@ -292,7 +292,7 @@ export class CheckContext {
     examples: readonly T[] = [],
   ): Promise<void> {
     const id = this.#check.requirement!;
-    const { seed, path } = this.#session.options;
+    const { seed, runs } = this.#session.options;
     const mark = this.#session.ledger.mark(id);
     let smallest: { failure: Failure; value: T } | undefined;
     let shrinks = 0;
@@ -310,18 +310,16 @@ export class CheckContext {
         stop = error;
       }
     });
-    const details = await fc.check(property, {
+    await fc.check(property, {
       seed,
       numRuns: examples.length + this.cases,
       examples: examples.map((value) => [value] as [T]),
-      // A replayed case is the smallest already.
-      ...(path !== undefined && { path, endOnFailure: true }),
     });
     if (smallest !== undefined) {
       const failure: Failure = {
         ...smallest.failure,
         smallestCase: this.#session.redact(shortened(show(smallest.value), 4000)),
-        replay: `--only ${id} --seed ${seed} --path ${details.counterexamplePath ?? ''}`,
+        replay: `--only ${id} --seed ${seed} --runs ${runs}`,
       };
       this.#session.ledger.keepOne(id, mark, failure);
       throw new Violated(failure);

@@ -43,7 +43,6 @@ export interface SessionOptions {
   /** The deviations that do not fail the run. */
   readonly known?: readonly Known[];
   readonly seed: number;
-  readonly path?: string;
   readonly runs: number;
   /** Whether to send each kind of invalid key to each operation, and to change each character of the key. */
   readonly thoroughAuth: boolean;
