@@ -35,7 +35,6 @@ export async function openSession(options: Options, clock: Clock, wait: Wait): P
   };
   try {
     await session.open();
-    await session.measure();
   } catch (error) {
     await close();
     throw error;

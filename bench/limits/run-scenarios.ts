@@ -63,7 +63,7 @@ export class Run {
    * @throws Untestable if there is no response, or the key is rejected
    */
   async open() {
-    const { names, settings, keys, baseUrl, keySource = 'API_KEY' } = this.#options;
+    const { names, settings, keys, keySource = 'API_KEY' } = this.#options;
     let first;
     try {
       first = await this.#context.probe(keys.main, 'listPets');
@@ -73,7 +73,7 @@ export class Run {
     }
     const refusal = await refusalText(first.message, this.#options, keySource);
     if (refusal !== undefined) throw new Untestable(refusal);
-    if (isDoubtful(first.message, baseUrl))
+    if (isDoubtful(first.message))
       throw new Untestable(gatewayText(first.message, this.#options, nameOf(first.message.request)));
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);

@@ -3,11 +3,11 @@
  * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
 import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
-import { timeLimit } from './clock.ts';
 import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
@@ -124,10 +124,9 @@ const proxyStatuses = [407, 502, 503, 504, 511];
  * Whether something other than the service may have sent a response. Many services send such errors as well, but a
  * login page, a firewall or a proxy sends them to requests of every operation.
  */
-export function isDoubtful(response: Response, baseUrl: string): boolean {
+export function isDoubtful(response: Response): boolean {
   const { status } = response;
-  if (proxyStatuses.includes(status)) return true;
-  return status < 500 && status !== 429 && isForeign(response) && !redirectsToSlash(response, baseUrl);
+  return proxyStatuses.includes(status) || (status < 500 && status !== 429 && isForeign(response));
 }
 
 /** Whether a 429 may come from a firewall. If a repeated request gets another response, it came from the service. */
@@ -151,15 +150,6 @@ function mediaTypeOf(response: Response): string {
   return type.split(';')[0]!.trim().toLowerCase();
 }
 
-/** Whether a response redirects to its own path with a slash at the end, as some frameworks do. */
-function redirectsToSlash(response: Response, baseUrl: string): boolean {
-  const [location] = response.all('location');
-  const url = baseUrl + response.request.target;
-  if (response.status < 300 || location === undefined || !URL.canParse(location, url)) return false;
-  const [from, to] = [new URL(url), new URL(location, url)];
-  return to.origin === from.origin && to.pathname === `${from.pathname}/`;
-}
-
 /**
  * A message that says why the server cannot be reached with HTTP/1.1 and the scheme of the base URL, and what to do;
  * undefined if it can, or if this is unknown.
@@ -179,40 +169,35 @@ async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): 
  * The protocol that a TLS port chooses if HTTP/1.1 is offered (ALPN): empty if the port chooses none, or refuses with
  * an alert; undefined if the port does not speak TLS.
  */
-function tlsProtocol(url: string): Promise<string | undefined> {
+async function tlsProtocol(url: string): Promise<string | undefined> {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  return new Promise((resolve) => {
-    const socket = connectTls({
-      host,
-      port: Number(port || (protocol === 'https:' ? 443 : 80)),
-      ...(isIP(host) === 0 && { servername: host }),
-      ALPNProtocols: ['http/1.1'],
-      rejectUnauthorized: false,
-    });
-    const end = (chosen: string | undefined) => {
-      cancel();
-      socket.destroy();
-      resolve(chosen);
-    };
-    const cancel = timeLimit(probeTimeoutMs, () => end(undefined));
-    socket.on('secureConnect', () => end(socket.alpnProtocol || ''));
-    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => end(/^ERR_SSL_.*_ALERT_/.test(code) ? '' : undefined));
+  const socket = connectTls({
+    host,
+    port: Number(port || (protocol === 'https:' ? 443 : 80)),
+    ...(isIP(host) === 0 && { servername: host }),
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: false,
   });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(probeTimeoutMs) });
+    return socket.alpnProtocol || '';
+  } catch (error) {
+    return /^ERR_SSL_.*_ALERT_/.test((error as NodeJS.ErrnoException).code ?? '') ? '' : undefined;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Whether a server accepts an HTTP/2 connection: with prior knowledge, or chosen in the TLS handshake. */
-function speaksHttp2(url: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const session = connectHttp2(url, { rejectUnauthorized: false });
-    const end = (answer: boolean) => {
-      cancel();
-      session.destroy();
-      resolve(answer);
-    };
-    const cancel = timeLimit(probeTimeoutMs, () => end(false));
-    session.on('remoteSettings', () => end(true));
-    session.on('error', () => end(false));
-    session.on('close', () => end(false));
-  });
+async function speaksHttp2(url: string): Promise<boolean> {
+  const session = connectHttp2(url, { rejectUnauthorized: false });
+  try {
+    await once(session, 'remoteSettings', { signal: AbortSignal.timeout(probeTimeoutMs) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    session.destroy();
+  }
 }

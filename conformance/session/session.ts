@@ -62,9 +62,6 @@ export interface SessionOptions {
   readonly timeoutMs?: number;
 }
 
-/** How many requests are sent to measure the duration of one. */
-const measurements = 3;
-
 /** The statuses with which a server may refuse an unknown category. Others refuse the operation. */
 const unknownCategory = [400, 404, 409, 422];
 
@@ -92,8 +89,8 @@ export class Session {
   /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
-  /** The duration of a request: of the first one, until `measure` has measured more. */
-  secondsPerRequest = 0;
+  /** The duration of the fastest request so far: that of the first one includes the time to connect. */
+  secondsPerRequest = Infinity;
   /** Why no animal can be created although it is allowed. */
   noCategory: string | undefined;
   /** Why no more requests are sent. */
@@ -173,21 +170,6 @@ export class Session {
       await this.#tryCategory();
       if (hasLists && this.history.count() > 0) await this.#tryFilters();
     }
-  }
-
-  /**
-   * Measures `secondsPerRequest` again: the first response includes the time to connect, and the server may have just
-   * started.
-   */
-  async measure(): Promise<void> {
-    if (this.options.maxRequests !== undefined) return;
-    const seconds: number[] = [];
-    while (seconds.length < measurements && this.client.pacer('main').wait(this.clock.now()) === 0) {
-      const judged = await this.#tried(() => this.send(listPets(this.key, { limit: 1 })));
-      if (judged === undefined) return;
-      seconds.push((judged.response.receivedAt - judged.response.sentAt) / 1000);
-    }
-    this.secondsPerRequest = seconds.sort((a, b) => a - b)[seconds.length >> 1] ?? this.secondsPerRequest;
   }
 
   /**
@@ -347,7 +329,6 @@ export class Session {
       if (!(error instanceof NoResponse)) throw error;
       throw new Untestable(this.redact(await noResponseText(error, this.options)));
     }
-    this.secondsPerRequest = (response.receivedAt - response.sentAt) / 1000;
     const refusal = await refusalText(response, this.options, source);
     if (refusal !== undefined) throw new Untestable(this.redact(refusal));
   }
@@ -357,10 +338,9 @@ export class Session {
    *   to which the service would respond differently, get the same status and media type, and no JSON.
    */
   async #assertService(response: Response): Promise<void> {
-    const { baseUrl } = this.options;
     const undecoded = undecodedText(response, this.options);
     if (undecoded !== undefined) this.#lose(undecoded);
-    if (!isDoubtful(response, baseUrl)) {
+    if (!isDoubtful(response)) {
       this.#isServed = true;
       return;
     }
@@ -374,8 +354,8 @@ export class Session {
     for (const control of this.#controlsOf()) {
       this.#controls++;
       const other = await this.client.available(control);
-      if (isDoubtful(other, baseUrl) && likenessOf(other) === likeness) continue;
-      this.#isServed ||= !isDoubtful(other, baseUrl);
+      if (isDoubtful(other) && likenessOf(other) === likeness) continue;
+      this.#isServed ||= !isDoubtful(other);
       this.#ofService.add(likeness);
       return;
     }
@@ -406,9 +386,9 @@ export class Session {
     }
   }
 
-  /** Sends lists with the filters that may select no animal, for the rules. Returns whether all responses are lists. */
+  /** Sends a list with each filter, for the rules: it may select no animal. Returns whether all responses are lists. */
   async #tryFilters(): Promise<boolean> {
-    for (const status of statuses.filter((status) => this.history.count(status) === 0)) {
+    for (const status of statuses) {
       const judged = await this.#tried(() => this.send(listPets(this.key, { status })));
       if (judged === undefined || lengthOf(judged.response) === undefined) return false;
     }
@@ -431,6 +411,7 @@ export class Session {
   }
 
   #judge(response: Response): JudgedResponse {
+    this.secondsPerRequest = Math.min(this.secondsPerRequest, (response.receivedAt - response.sentAt) / 1000);
     const violations = [];
     for (const { id, judge } of rules) {
       const verdict = judge(response, this.history);
