@@ -10,17 +10,19 @@ import { apiKey } from '../testing/servers.ts';
 import { failuresText, run, session } from '../testing/sessions.ts';
 
 const hooksOf = (id: string): Partial<Hooks> => [...mutants, ...variants].find((known) => known.id === id)!.hooks;
+const hasShortRetryAfter: Partial<Hooks> = { ...hooksOf('last of the day'), retryAfter: () => '1' };
 
-for (const [name, id, wanted, reason] of [
+for (const [name, server, wanted, reason] of [
   ['40 requests remain', 'last of the day', 'passed', /^$/],
   ['40 requests remain, and the key is never refused', 'day-not-enforced', 'failed', /^$/],
+  ['40 requests remain, and Retry-After is not the end of the day', hasShortRetryAfter, 'failed', /^$/],
   ['the headers show a day of which more remains', 'day', 'skipped', /^99\d requests of the day remain; .* at most 300/],
   ['Reset is in milliseconds', 'reset-ms', 'inconclusive', /^Reset is more than a day ahead/],
   ['the headers show the minute', 'lax', 'skipped', /^the headers do not show the day/],
 ] as const) {
   test(name, async (t) => {
     const clock = fakeClock();
-    const hooks = hooksOf(id);
+    const hooks = typeof server === 'string' ? hooksOf(server) : server;
     const { baseUrl, close } = await startSmallServer({ clock, keys: [{ secret: apiKey, plan: 'free' }], hooks });
     t.after(close);
     const tested = session({ baseUrl, apiKey }, { exhaust: true, only: ['limits.day'] }, clock);

@@ -4,6 +4,8 @@
  */
 import { longWindowMs } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
+import type { Response } from '../client/response.ts';
+import { exchangeOf } from '../limits/exchange.ts';
 import { dayMs, toleranceMs } from '../client/limit-readings.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
@@ -39,6 +41,7 @@ export const dayLimitChecks: readonly Check[] = [
     needSameDay(t, day.reset);
     // The first one is sent alone, because the server has no reason for a ban yet.
     const single = await t.sendNow(small);
+    await needRecovery(t, single);
     const beyond = [single, ...(await t.sendTogether(Array.from({ length: overdraft - 1 }, () => small)))];
     needSameDay(t, day.reset);
     await t.each(beyond, async (response) =>
@@ -46,6 +49,15 @@ export const dayLimitChecks: readonly Check[] = [
     );
   }),
 ];
+
+/** After a short Retry-After, the server must admit a request: if the day is used up, Retry-After must say so. */
+async function needRecovery(t: CheckContext, refusal: Response): Promise<void> {
+  const waitMs = refusal.status === 429 ? exchangeOf(refusal)?.retryAfterMs : undefined;
+  if (waitMs === undefined || waitMs > longWindowMs || !t.isExclusive(t.exhaustKey.key)) return;
+  await t.sleep(waitMs, 'Retry-After of a 429');
+  const response = await t.sendNow(listPets(t.exhaustKey, { limit: 1 }));
+  t.require(response.status !== 429, response, `no 429 after the Retry-After of ${waitMs / 1_000} s`);
+}
 
 /** @throws Inconclusive if the next day has begun, or is about to */
 function needSameDay(t: CheckContext, reset: number): void {
