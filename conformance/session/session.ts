@@ -89,8 +89,8 @@ export class Session {
   /** The key that --exhaust brings to its limit. */
   readonly exhaustKey: Credential;
   readonly startedAt: number;
-  /** The duration of the fastest request so far: that of the first one includes the time to connect. */
-  secondsPerRequest = Infinity;
+  /** The durations of the requests so far, in seconds. */
+  readonly #durations: number[] = [];
   /** Why no animal can be created although it is allowed. */
   noCategory: string | undefined;
   /** Why no more requests are sent. */
@@ -148,6 +148,11 @@ export class Session {
   excludes(id: RequirementId): boolean {
     const { exclude = [] } = this.options;
     return exclude.length > 0 && isNamed(id, exclude);
+  }
+
+  /** The median duration of a request so far: the first one includes the time to connect. */
+  get secondsPerRequest(): number {
+    return this.#durations.toSorted((a, b) => a - b)[this.#durations.length >> 1] ?? 0;
   }
 
   /** Whether animals may be created, and a category is known for them. */
@@ -411,7 +416,7 @@ export class Session {
   }
 
   #judge(response: Response): JudgedResponse {
-    this.secondsPerRequest = Math.min(this.secondsPerRequest, (response.receivedAt - response.sentAt) / 1000);
+    this.#durations.push((response.receivedAt - response.sentAt) / 1000);
     const violations = [];
     for (const { id, judge } of rules) {
       const verdict = judge(response, this.history);
