@@ -190,7 +190,7 @@ describe('mutants', { concurrency: 2 }, () => {
     );
     assert.equal(code, 1, stderr);
     const comparison = stdout.slice(stdout.indexOf('\nDOES NOT CONFORM'));
-    assert.match(comparison, /Worse: .*\n +error\.object: passed → failed/);
+    assert.match(comparison, /Verdicts that differ\n(.*\n)* +error\.object: passed → failed/);
     assert.match(readFileSync(join(now, 'report.html'), 'utf8'), /error\.object/);
     // An earlier report of a server that fills a gap differently.
     const earlier = reportIn(before);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
@@ -37,20 +38,13 @@ class Interrupted extends Untestable {
 const interruption = abortOnSignals((...args) => new Interrupted(...args));
 
 /**
- * Waits, and shows the reason: a countdown on a terminal, otherwise one line.
+ * Waits, and prints the reason.
  *
  * @throws Interrupted
  */
 async function wait(ms: number, reason: string): Promise<void> {
-  const until = systemClock.now() + ms;
-  const live = process.stderr.isTTY === true && ms > 1_000;
-  if (!live && ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${reason}\n`);
-  for (let left; !interruption.aborted && (left = until - systemClock.now()) > 0;) {
-    if (live) process.stderr.write(`\r\u001b[K  waiting ${Math.ceil(left / 1000)} s: ${reason}`);
-    await systemClock.sleep(Math.min(left, 1_000));
-  }
-  if (live) process.stderr.write('\r\u001b[K');
-  interruption.throwIfAborted();
+  if (ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${reason}\n`);
+  await setTimeout(ms, undefined, { signal: interruption }).catch(() => interruption.throwIfAborted());
 }
 
 /** The text of --list. */

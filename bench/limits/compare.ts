@@ -1,5 +1,4 @@
 /** Compares a run with an earlier limits.json: of the same server at two times, or of two servers. */
-import { directionOf, directionTitles, type Direction } from '../../conformance/report/compare.ts';
 import { block, blocksText } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { dateText, grouped, verdicts } from '../../conformance/report/words.ts';
@@ -35,17 +34,15 @@ export function readEarlier(json: string, name: string): Earlier {
   return { target, startedAt, exitCode: exitCode!, metrics, scenarios };
 }
 
-/** The comparison as text: the verdicts that are worse, better or otherwise changed, and the metrics that differ. */
+/** The comparison as text: the verdicts and the metrics that differ. */
 export function comparisonText(before: Earlier, now: Earlier): string {
   const side = ({ target, startedAt, exitCode }: Earlier) =>
     `${target}, ${dateText(startedAt)}: ${headlines[exitCode].toLowerCase()}`;
   const changed = now.scenarios.flatMap(({ name, verdict }) => {
     const was = before.scenarios.find((one) => one.name === name)?.verdict;
     if (was === undefined || was === verdict) return [];
-    return [{ direction: directionOf(was, verdict), text: `  ${name}: ${was} → ${verdict}` }];
+    return [`  ${name}: ${was} → ${verdict}`];
   });
-  const verdictsOf = (wanted: Direction) =>
-    block(directionTitles[wanted], changed.filter(({ direction }) => direction === wanted).map(({ text }) => text));
   const inBoth = now.scenarios.filter(({ name }) => before.scenarios.some((one) => one.name === name));
   const names = Object.keys({ ...before.metrics, ...now.metrics }).toSorted()
     .filter((metric) => inBoth.some(({ name }) => metric.startsWith(`${name}.`)));
@@ -56,7 +53,7 @@ export function comparisonText(before: Earlier, now: Earlier): string {
   });
   return blocksText([
     [`Before  ${side(before)}`, `Now     ${side(now)}`],
-    ...(['worse', 'better', 'other'] as const).map(verdictsOf),
+    block('Verdicts that differ', changed),
     block('Metrics that differ', rows),
   ]);
 }

@@ -7,19 +7,6 @@ import { dateText, headline } from './words.ts';
 const maxBehaviourLength = 400;
 
 /**
- * `worse`: it failed now, but not before. `better`: it failed before and passed now. `other`: one of the two runs did
- * not judge it, or it is a known deviation. A failure that is no longer judged is not an improvement.
- */
-export type Direction = 'worse' | 'better' | 'other';
-
-/** The headings of the directions. */
-export const directionTitles: Readonly<Record<Direction, string>> = {
-  worse: 'Worse: failed now, but not before',
-  better: 'Better: failed before, passed now',
-  other: 'Other: not judged, or a known deviation, in one of the two runs',
-};
-
-/**
  * Reads a report.json.
  *
  * @param name of the file, for error messages
@@ -38,16 +25,12 @@ export function readReport(json: string, name: string): Report {
   return report as Report;
 }
 
-/** What has changed from one report to another: the verdicts that are worse, better or other, then the gaps. */
+/** What has changed from one report to another: the verdicts that differ, then the gaps. */
 export function comparisonText(before: Report, now: Report): string {
   const sideText = (report: Report) =>
     `${report.target}, ${dateText(report.startedAt)}: ${headline(report).toLowerCase()}`;
   const verdicts = changes(before.requirements, now.requirements, ({ verdict }) => verdict, 'not selected');
-  const verdictsOf = (wanted: Direction) => {
-    const changed = verdicts.filter(({ was, is }) => directionOf(was, is) === wanted);
-    const lines = changed.map(({ item: { id, text }, was, is }) => `  ${id}: ${was} → ${is}. ${text}`);
-    return block(directionTitles[wanted], lines);
-  };
+  const verdictLines = verdicts.map(({ item: { id, text }, was, is }) => `  ${id}: ${was} → ${is}. ${text}`);
   const gaps = changes(before.gaps, now.gaps, ({ behaviour }) => behaviour, 'not observed');
   const gapLines = gaps.flatMap(({ item, was, is }) => [
     `  ${item.id}: ${item.question}`,
@@ -56,16 +39,10 @@ export function comparisonText(before: Report, now: Report): string {
   ]);
   return blocksText([
     [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
-    ...(['worse', 'better', 'other'] as const).map(verdictsOf),
+    block('Verdicts that differ', verdictLines),
     block('Gaps filled differently', gapLines),
     verdicts.length + gaps.length === 0 ? ['Nothing has changed.'] : [],
   ]);
-}
-
-/** How a verdict has changed. */
-export function directionOf(before: string, now: string): Direction {
-  if (now === 'failed') return 'worse';
-  return (before === 'failed' || before === 'known') && now === 'passed' ? 'better' : 'other';
 }
 
 /** The items whose value has changed. `absent` is the value of an item that one of the lists lacks. */

@@ -4,7 +4,7 @@ import { sectionsOf, type Field, type Item, type Section } from './outline.ts';
 import { pageHtml, signOf, summaryHtml } from './page.ts';
 import type { Report } from './report.ts';
 import {
-  conclusion, count, dateText, duration, grouped, headline, notJudged, requestsSent, unavailableText,
+  conclusion, count, dateText, duration, grouped, headline, requestsSent, unavailableText,
 } from './words.ts';
 
 /** The fields whose text a server, a shell or the kit reads. */
@@ -29,14 +29,12 @@ Invisible characters are shown as escapes, such as <span class="unseen">\\u202e<
 
 function summary(report: Report): Markup {
   const { sent } = report;
-  const reasons = notJudged(report).map(([reason, number]) => html`<li><strong>${number}</strong> ${reason}</li>`);
   return summaryHtml({
     eyebrow: 'conformance report',
     verdict: report.conforms ? 'passed' : 'failed',
     conclusion: conclusion(report),
     target: report.target,
     totals: report.totals,
-    notes: reasons.length === 0 ? undefined : html`<h2>Not judged</h2><ul>${reasons}</ul>`,
     facts: {
       Started: dateText(report.startedAt),
       Duration: `${duration(report.seconds)}, including ${duration(sent.secondsWaited)} of waiting`,

@@ -49,7 +49,7 @@ export interface Summary {
   readonly target: string;
   readonly totals: Readonly<Record<Verdict, number>>;
   /** Shown after the counts. */
-  readonly notes: Markup | string | undefined;
+  readonly notes?: Markup | string | undefined;
   readonly facts: Readonly<Record<string, string>>;
 }
 

@@ -29,7 +29,6 @@ body{margin:0 auto;max-width:60rem;padding:2rem 1rem 4rem;background:var(--paper
 h1,h2,h3,h4,p,dl,dd,ul,pre,table{margin:0;padding:0}
 h1{font-size:clamp(1.625rem,1.1rem + 2.4vw,2.375rem);line-height:1.15;margin:.375rem 0 .625rem;text-wrap:balance}
 h2{font-size:1.375rem;margin:3rem 0 .375rem}
-header h2{font-size:1rem;margin:1rem 0 0}
 h3{font-size:1.0625rem}
 h4{font-size:.875rem;margin-top:1.25rem}
 ul{list-style:none}
@@ -56,11 +55,7 @@ table,thead,tbody,tr,th,td{display:block;padding:0;text-align:left;font-weight:i
 footer{margin-top:4rem;font-size:.8125rem}
 @media (min-width:44rem){.case{grid-template-columns:7.5rem minmax(0,1fr)}}
 @media print{
-  :root{color-scheme:light;${tokens({ ...palettes.light, paper: '#ffffff' })}}
-  body{padding:0;max-width:none;font-size:9.5pt}
-  nav{display:none}
   .list>li{break-inside:avoid}
-  h2,h3,h4,.lead{break-after:avoid}
   details:not([open])::details-content{content-visibility:visible;block-size:auto}
 }
 `;

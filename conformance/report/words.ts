@@ -93,19 +93,6 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
-/** Why requirements were not judged, and how many for each reason. Most reasons name the option that would help. */
-export function notJudged({ requirements }: Report): readonly (readonly [reason: string, number: number])[] {
-  const reasons = new Map<string, number>();
-  const add = (reason: string, number = 1) => number > 0 && reasons.set(reason, (reasons.get(reason) ?? 0) + number);
-  const skipped = requirements.filter(({ verdict }) => verdict === 'skipped');
-  for (const { inapplicable, reason = 'no reason' } of skipped) if (inapplicable !== true) add(reason);
-  add('not selected: run without --only', all.length - requirements.length);
-  const inconclusive = requirements.filter(({ verdict }) => verdict === 'inconclusive');
-  add('inconclusive: no response could have violated it', inconclusive.length);
-  add('not testable on this server', skipped.filter(({ inapplicable }) => inapplicable === true).length);
-  return [...reasons];
-}
-
 /** Whether some requirements were not judged that a default run judges, because of the options or the server. */
 function isPartial({ requirements }: Report): boolean {
   return requirements.length < all.length || requirements.some(isLeftOut);
