@@ -54,15 +54,13 @@ describe('bans', () => {
 
   test('one with another status, and one that outlasts its Retry-After', async (t) => {
     const [other, late] = [await ban(t, banning(70, { status: 403 })), await ban(t, banning(40, { late: 30_000 }))];
-    assert.equal(other.figures['ban_status'], 403);
-    assert.match(late.failures.join(), /^the ban did not end: 429 after the 5 min 0 s of its Retry-After/);
+    assert.match(other.seen ?? '', /^banned \(403\) at refusal /);
+    assert.match(late.failures.join(), /^429 after the 5 min 0 s of Retry-After: the ban did not end$/);
   });
 
   test('one that no Retry-After shows', async (t) => {
     const result = await ban(t, { ...banning(40), retryAfter: base.retryAfter });
-    assert.deepEqual(result.failures, [
-      'the key was banned, but no Retry-After showed it: 429 after the required wait',
-    ]);
+    assert.match(result.failures.join(), /^429 after the \d+\.\d s of Retry-After: the ban did not end$/);
   });
 
   test('one that no scenario intends: the run waits for its end, unless that takes long', async (t) => {
@@ -79,12 +77,13 @@ describe('bans', () => {
     const careful = await reportOf(t, { fault: banning(3, { inARow: true }) });
     assert.deepEqual([careful.exitCode, careful.totals.passed], [0, 4], textOf(careful.scenarios));
     const asked = await reportOf(t, { fault: banning(3), names: ['ban'], settings: { untilBan: true } });
-    assert.deepEqual([asked.exitCode, asked.scenarios[0]!.figures['banned']], [0, 'yes'], textOf(asked.scenarios));
+    assert.equal(asked.exitCode, 0, textOf(asked.scenarios));
+    assert.ok(Number(asked.scenarios[0]!.figures['length_s']) > 290, textOf(asked.scenarios));
   });
 
   test('a server that never bans: no failure, and no more refusals than announced', async (t) => {
     const result = await ban(t);
-    assert.deepEqual([result.verdict, result.figures['banned']], ['passed', 'no']);
+    assert.deepEqual([result.verdict, result.figures['length_s']], ['passed', undefined]);
     assert.ok(result.refused <= 121 + 10, `${result.refused}`);
   });
 });

@@ -10,7 +10,7 @@ import { LimitsClient, type ClientOptions } from './client.ts';
 import type { Response } from './responses.ts';
 import { operations } from './settings.ts';
 
-const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', number: 1, own: false, quiet: false };
+const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', own: false, quiet: false };
 
 function client(baseUrl: string, options: Partial<ClientOptions> = {}): LimitsClient {
   const signal = new AbortController().signal;

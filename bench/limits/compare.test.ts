@@ -26,7 +26,7 @@ test('verdicts and metrics that differ, in both directions; nothing if none does
 });
 
 test('a scenario that only one of the two runs had', () => {
-  const more = { ...right!, metrics: { ...right!.metrics, 'neighbour.rounds_count': 2 } };
+  const more = { ...right!, metrics: { ...right!.metrics, 'neighbour.flood_requests': 2 } };
   assert.doesNotMatch(comparisonText(read(more), right!), /neighbour|Metrics/);
 });
 

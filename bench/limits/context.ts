@@ -18,7 +18,7 @@ import type { Settings } from './settings.ts';
 /** The longest window that a run waits for. */
 const maxWindowMs = 120_000;
 /** How much of a window must be left at least when a scenario starts to use it. */
-const minLeftMs = 10_000;
+const minLeftMs = 15_000;
 /** After this time, all requests of a minute are available again, whatever the kind of window. */
 const minuteMs = 61_000;
 /** The number of windows that `fresh` waits for. */

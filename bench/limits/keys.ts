@@ -3,8 +3,6 @@ import { redactor } from '../../conformance/client/credentials.ts';
 
 export interface Key {
   readonly secret: string;
-  /** The number of the key within the run, from 1. */
-  readonly number: number;
   /** Whether it was created for this run, so that its day may be used up. */
   readonly own: boolean;
   /** The key of a quiet client. If it was given, its plan may differ from that of the main key. */
@@ -26,8 +24,8 @@ export interface Keys {
 
 /** Keys that the user has given. */
 export function givenKeys(main: string, neighbour: string | undefined): Keys {
-  const key = { secret: main, number: 1, own: false, quiet: false };
-  const quiet = neighbour === undefined ? undefined : { secret: neighbour, number: 2, own: false, quiet: true };
+  const key = { secret: main, own: false, quiet: false };
+  const quiet = neighbour === undefined ? undefined : { secret: neighbour, own: false, quiet: true };
   const redact = redactor([main, neighbour].filter((secret) => secret !== undefined));
   return { main: key, spare: async () => key, quiet: async () => quiet, unlimited: false, redact };
 }
@@ -37,7 +35,8 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
   const secrets: string[] = [];
   const create = async (quiet = false): Promise<Key> => {
     const secret = await make();
-    return { secret, number: secrets.push(secret), own: true, quiet };
+    secrets.push(secret);
+    return { secret, own: true, quiet };
   };
   const redact = (text: string) => redactor(secrets)(text);
   return { main: await create(), spare: () => create(), quiet: () => create(true), unlimited: true, redact };

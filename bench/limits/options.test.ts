@@ -13,9 +13,9 @@ const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): 
   return read as Options;
 };
 
-test('no options: our own server, keys of the plan free, all scenarios', () => {
+test('no options: our own server, keys of the plan business, all scenarios', () => {
   assert.deepEqual(options([]), {
-    promised: { plan: 'free', perMinute: 60, perDay: 1_000 },
+    promised: { plan: 'business', perMinute: 1_000, perDay: 100_000 },
     ...{ operation: 'listPets', connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
     thresholds: {},
     names: scenarios.map(({ name }) => name),

@@ -44,7 +44,7 @@ The server and its keys
   NEIGHBOUR_KEY         in the environment: a second key, for the scenario neighbour
   --api-key KEY, --neighbour-key KEY
                         the same as flags; but other users of this machine can read command lines, and npm prints them
-  --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: free by default)
+  --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: business by default)
   --per-minute N --per-day N
                         the limits of any other plan; by default those that the headers show
   --remote              the server is not on this machine, and may nevertheless be driven to its limits: with at most
@@ -197,7 +197,9 @@ function promisedBy(given: Given, ownServer: boolean): Settings['promised'] {
     const name = oneOf('--plan', plan, Object.keys(plans) as Plan[]);
     return { plan: name, ...plans[name] };
   }
-  if (perMinute === undefined && perDay === undefined) return ownServer ? { plan: 'free', ...plans.free } : undefined;
+  if (perMinute === undefined && perDay === undefined) {
+    return ownServer ? { plan: 'business', ...plans.business } : undefined;
+  }
   if (perMinute === undefined || perDay === undefined) {
     throw new UsageError('--per-minute and --per-day belong together: the key is promised both');
   }

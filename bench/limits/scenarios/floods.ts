@@ -2,7 +2,7 @@
  * How a flood affects a quiet client: its latencies without and with the flood, and whether it is refused.
  *
  * In `neighbour` the flood has another key. It never exceeds the limit of that key, so nothing is refused and no key
- * banned. If keys are created as needed, there are several rounds, each with new keys.
+ * banned.
  *
  * In `strangers` the flood has no key, or in every second request a wrong one. The quiet client counts as slowed only
  * by a wide margin, and only if a second attempt confirms it: latencies on a busy machine vary by a factor of two, and
@@ -27,8 +27,6 @@ const [maxRate, usualRate] = [50, 20];
 const quietConnections = 3;
 /** The fewest latencies with which a scenario is not inconclusive. */
 const minLatencies = 12;
-/** The most rounds of `neighbour` if keys are created as needed: enough for a ratio with Free keys. */
-const maxRounds = 8;
 /** A client counts as slowed if its p50 is more than `times` that without the flood, and more than `ms` above it. */
 const slowed = { times: 3, ms: 20 } as const;
 /** A client counts as stalled if `responses` responses, and this share of all, take more than `ms` longer than p50. */
@@ -89,15 +87,9 @@ function compare({ alone, beside, flood }: Met): Finding {
   return { failures, seen, figures, latencies: { alone: without, beside: withFlood } };
 }
 
-type Flood = Pick<Conditions, 'rate' | 'duration'>;
-
-/** The number of requests of the flood in a round. */
-function roundOf({ rate, duration }: Flood, room: number): number {
+/** The number of requests of the flood in `neighbour`, if the key may send `room`. */
+function floodOf({ rate, duration }: Pick<Conditions, 'rate' | 'duration'>, room: number): number {
   return Math.max(1, Math.min(room, rate * duration));
-}
-
-function roundsOf({ rate, duration }: Flood, unlimitedKeys: boolean, limit: number): number {
-  return unlimitedKeys ? Math.min(maxRounds, Math.max(1, Math.ceil((rate * duration) / limit))) : 1;
 }
 
 export const neighbour: Scenario = {
@@ -108,45 +100,26 @@ export const neighbour: Scenario = {
   cost: (conditions) => {
     const { unlimitedKeys, hasQuiet, limit, rate } = conditions;
     if (!unlimitedKeys && !hasQuiet) return { withKey: 0, seconds: 0 };
-    const rounds = roundsOf(conditions, unlimitedKeys, limit);
-    const flood = roundOf(conditions, limit);
+    const flood = floodOf(conditions, limit);
     // The plan of a second key of the user is unknown.
     const quiet = quietPace(unlimitedKeys ? Math.floor(limit / 2) : Infinity, flood / rate).amount;
     return {
-      withKey: rounds * (flood + freshCost),
-      quiet: rounds * (2 * quiet + freshCost),
-      seconds: rounds * (2 * Math.max(flood / rate, 1) + 1) + (unlimitedKeys ? 0 : 40),
+      withKey: flood + freshCost,
+      quiet: 2 * quiet + freshCost,
+      seconds: 2 * Math.max(flood / rate, 1) + (unlimitedKeys ? 1 : 40),
     };
   },
 
   async run(context) {
-    const { settings, keys } = context;
-    const { connections, rate } = settings;
-    const met: Met[] = [];
-    for (let rounds = 1; met.length < rounds;) {
-      const quiet = await keys.quiet();
-      if (quiet === undefined) throw new Skipped('it needs a second key: NEIGHBOUR_KEY, or --neighbour-key KEY');
-      const key = await keys.spare();
-      const [flooding, own] = [await context.fresh(key), await context.fresh(quiet)];
-      rounds = roundsOf(settings, keys.unlimited, flooding.reading.limit);
-      const amount = roundOf(settings, flooding.reading.remaining);
-      const room = Math.floor(own.reading.remaining / 2);
-      met.push(await meet(context, quiet, room, { key, amount, connections, rate }, amount / rate));
-    }
-    const all = (part: keyof Met): Sent => ({
-      responses: met.flatMap((round) => round[part].responses),
-      lost: met.reduce((sum, round) => sum + round[part].lost, 0),
-      lateMs: Math.max(...met.map((round) => round[part].lateMs)),
-    });
-    const both = { alone: all('alone'), beside: all('beside'), flood: all('flood') };
-    const { seen, failures, figures, ...rest } = compare(both);
-    const flood = `a flood of ${count(Number(figures['flood_requests']), 'request')}`;
-    return {
-      seen: `${seen}, during ${flood} in ${count(met.length, 'round')}`,
-      failures,
-      figures: { ...figures, rounds_count: met.length },
-      ...rest,
-    };
+    const { settings: { connections, rate, duration }, keys } = context;
+    const quiet = await keys.quiet();
+    if (quiet === undefined) throw new Skipped('it needs a second key: NEIGHBOUR_KEY, or --neighbour-key KEY');
+    const key = await keys.spare();
+    const [flooding, own] = [await context.fresh(key), await context.fresh(quiet)];
+    const amount = floodOf({ rate, duration }, flooding.reading.remaining);
+    const room = Math.floor(own.reading.remaining / 2);
+    const finding = compare(await meet(context, quiet, room, { key, amount, connections, rate }, amount / rate));
+    return { ...finding, seen: `${finding.seen}, during a flood of ${count(amount, 'request')}` };
   },
 };
 

@@ -1,45 +1,32 @@
 /**
  * What a refusal costs compared with a request that is admitted: the latencies of 429 and 200. The key sends what
- * remains and some requests more, over as few connections as necessary, so that no request waits for another.
- *
- * If keys are created as needed, there are several rounds, each with a new key. A key of the user has one round with
- * few refusals, because a server may ban it for a third one.
+ * remains and some requests more, over as few connections as necessary, so that no request waits for another. A key of
+ * the user has few refusals, because a server may ban it for a third one.
  */
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { freshCost } from '../context.ts';
-import {
-  isAdmitted, isRefused, latencyOf, milliseconds, minRatioLatencies, ratioOf, wrongIn, type Response,
-} from '../responses.ts';
+import { isAdmitted, isRefused, latencyOf, milliseconds, minRatioLatencies, ratioOf, wrongIn } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** The rounds if keys are created as needed, and the longest duration of a round. */
-const [maxRounds, roundMs] = [10, 8_000];
-/** The requests beyond what remains: in each of these rounds, and with a key of the user. */
-const [manyRefusals, fewRefusals] = [25, 2];
-
-const beyond = (unlimitedKeys: boolean): number => (unlimitedKeys ? manyRefusals : fewRefusals);
-const roundsOf = (unlimitedKeys: boolean): number => (unlimitedKeys ? maxRounds : 1);
+/** The time for what remains of the key. */
+const burstMs = 8_000;
+/** The requests beyond what remains: with a key that was created for the run, and with one of the user. */
+const beyond = (unlimitedKeys: boolean): number => (unlimitedKeys ? 250 : 2);
 
 export const latency: Scenario = {
   name: 'latency',
   text: 'what a refusal (429) costs compared with a 200; most refusals are those of keys of our own server',
   demanded: 'every response is 2xx or 429, with the X-RateLimit headers; the latencies are reported, not judged',
   cost: ({ limit, unlimitedKeys }) =>
-    ({ withKey: roundsOf(unlimitedKeys) * (limit + beyond(unlimitedKeys) + freshCost), seconds: 5 }),
+    ({ withKey: limit + beyond(unlimitedKeys) + freshCost, seconds: 5 }),
 
   async run(context) {
     const { settings, keys } = context;
-    const all: Response[] = [];
-    let lost = 0;
-    for (let round = 0; round < roundsOf(keys.unlimited); round++) {
-      const key = await keys.spare();
-      const { reading: { remaining }, latencyMs } = await context.fresh(key);
-      const connections = Math.min(settings.connections, Math.ceil((remaining * latencyMs) / roundMs));
-      const sent = await context.send({ key, amount: remaining + beyond(keys.unlimited), connections });
-      all.push(...sent.responses);
-      lost += sent.lost;
-    }
+    const key = await keys.spare();
+    const { reading: { remaining }, latencyMs } = await context.fresh(key);
+    const connections = Math.min(settings.connections, Math.ceil((remaining * latencyMs) / burstMs));
+    const { responses: all, lost } = await context.send({ key, amount: remaining + beyond(key.own), connections });
     const failures = wrongIn(all);
     if (failures.length === 0 && lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
     const [ok, refused] = [latencyOf(all.filter(isAdmitted)), latencyOf(all.filter(isRefused))];
