@@ -12,7 +12,7 @@ import { isBundle, version } from '../harness/bundle.ts';
 import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals, temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
-import { startServer } from '../harness/server.ts';
+import { makeKey, startServer } from '../harness/server.ts';
 import { comparisonText, readEarlier } from './limits/compare.ts';
 import { limitsHtml } from './limits/html.ts';
 import { limitsJunit } from './limits/junit.ts';
@@ -20,7 +20,6 @@ import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, secretsIn, type Options } from './limits/options.ts';
 import { Interrupted, Run } from './limits/run-scenarios.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
-import { makeLimitedKey } from './measure/own-server.ts';
 import { endProgress, progress } from './measure/progress.ts';
 
 const programName = isBundle ? 'petstore-limits' : 'bench:limits';
@@ -43,7 +42,7 @@ async function main(options: Options): Promise<number> {
   try {
     const keys = ownFolder === undefined
       ? givenKeys(apiKey!, neighbourKey)
-      : await madeKeys(() => makeLimitedKey(ownFolder, settings.promised!));
+      : await madeKeys(() => makeKey(thisProcess, ownFolder, settings.plan!));
     redact = (text) => keys.redact(text);
     const target = baseUrl ?? `${own!.address}/v1`;
     const about = { baseUrl: target, proxy, keys, keySource, settings, names, clock: systemClock };

@@ -8,7 +8,6 @@ import { scripted } from '../../conformance/testing/servers.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import type { Response } from './responses.ts';
-import { operations } from './settings.ts';
 
 const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', own: false, quiet: false };
 
@@ -191,21 +190,6 @@ test('wrong keys: every second request has a different wrong key of the same for
     assert.match(header, /^Bearer test_[A-Z][a-z]\d[a-z]/);
     assert.ok(header.length === `Bearer ${key.secret}`.length && !header.includes(key.secret.slice(5)));
   }
-});
-
-test('the operations: what each sends, with the animal that a list has shown', async (t) => {
-  const pet = '{"id":9007199254740993,"name":"Rex","categoryId":3,"status":"sold"}';
-  const server = await scripted(t, ({ url }, response) => void response.end(url.includes('?') ? `[${pet}]` : pet));
-  const sender = client(server.baseUrl);
-  assert.equal(sender.knowsPet, false);
-  for (const operation of operations) await sender.send({ key, operation, amount: 1, connections: 1 });
-  assert.equal(sender.knowsPet, true);
-  assert.deepEqual(server.received.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`), [
-    'GET /v1/pets?limit=1 ',
-    'GET /v1/pets/9007199254740993 ',
-    'GET /v1/store/orders ',
-    'POST /v1/pets {"name":"limits bench","categoryId":3}',
-  ]);
 });
 
 test('a rate is spread evenly, and all requests are sent', async (t) => {

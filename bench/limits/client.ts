@@ -6,23 +6,19 @@ import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
 import type { Target } from '../../conformance/client/obstacles.ts';
-import type { Pet } from '../../conformance/client/pet.ts';
-import type { Connection, Request } from '../../conformance/client/request.ts';
-import { createPet, getPet, listOrders, listPets } from '../../conformance/client/requests.ts';
+import type { Connection, Credential } from '../../conformance/client/request.ts';
+import { listPets } from '../../conformance/client/requests.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import { wrongKey, type Key } from './keys.ts';
 import { responseOf, type Response } from './responses.ts';
-import type { LoadOperation } from './settings.ts';
 
-/** What to send: one operation, `amount` times. */
+/** What to send: `GET /pets?limit=1`, `amount` times. */
 export interface Load {
   /** Undefined: the requests have no key. */
   readonly key: Key | undefined;
   /** In a load without a key, every second request has a wrong key instead, of the same form as this one. */
   readonly wrongLike?: Key;
-  /** By default `GET /pets?limit=1`. */
-  readonly operation?: LoadOperation;
   readonly amount: number;
   readonly connections: number;
   /**
@@ -69,8 +65,6 @@ export class LimitsClient {
   readonly #options: ClientOptions;
   /** The client of each key, and of requests without one; and how many requests it may have sent. */
   readonly #clients = new Map<Key | undefined, { readonly client: Client; readonly limit: { maxRequests: number } }>();
-  /** An animal of the server. */
-  #pet: Pet | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -81,11 +75,6 @@ export class LimitsClient {
     const all = [...this.#clients.values()].map(({ client }) => client.sent);
     const sum = (of: 'withKey' | 'withoutKey') => all.reduce((total, sent) => total + sent[of], 0);
     return { withKey: sum('withKey'), withoutKey: sum('withoutKey') };
-  }
-
-  /** Whether a list has shown an animal, which `getPet` needs. */
-  get knowsPet(): boolean {
-    return this.#pet !== undefined;
   }
 
   /** A time of our clock at which the server's has not passed a time, whatever the uncertainty. */
@@ -141,19 +130,6 @@ export class LimitsClient {
     return made;
   }
 
-  #requestOf({ key, wrongLike, operation = 'listPets' }: Load, nth: number): Request {
-    const isWrong = key === undefined && wrongLike !== undefined && nth % 2 === 1;
-    const without = isWrong ? token(wrongKey(wrongLike.secret), '$WRONG_KEY') : nobody;
-    const credential = key === undefined ? without : bearer(key.secret);
-    const { id = 1n, categoryId = 1n } = this.#pet ?? {};
-    switch (operation) {
-      case 'listPets': return listPets(credential, { limit: 1 });
-      case 'getPet': return getPet(credential, id);
-      case 'listOrders': return listOrders(credential);
-      case 'createPet': return createPet(credential, { name: 'limits bench', categoryId });
-    }
-  }
-
   /** Sends requests of a load on one connection, until none is left. */
   async #sendOn(connection: Connection, client: Client, load: Load, under: Underway): Promise<void> {
     const { clock, signal, stopwatch = () => performance.now(), paced = true } = this.#options;
@@ -172,7 +148,7 @@ export class LimitsClient {
         }
         if (isOver()) return;
       }
-      const request = { ...this.#requestOf(load, nth), connection };
+      const request = { ...listPets(credentialOf(load, nth), { limit: 1 }), connection };
       const [number, sentMs] = [sentBy(client) + 1, stopwatch()];
       try {
         const message = await client.exchange(request);
@@ -180,7 +156,6 @@ export class LimitsClient {
         const response = responseOf(message, stopwatch() - sentMs + waitedMs, opening || isRepeated);
         opening = /\bclose\b/i.test(message.all('Connection').join());
         this.serverClock.learn(message);
-        this.#pet ??= message.pets[0];
         under.responses.push(response);
         under.over ||= load.until?.(response) === true;
       } catch (error) {
@@ -191,6 +166,12 @@ export class LimitsClient {
       }
     }
   }
+}
+
+/** The credential of the nth request of a load. */
+function credentialOf({ key, wrongLike }: Load, nth: number): Credential {
+  if (key !== undefined) return bearer(key.secret);
+  return wrongLike === undefined || nth % 2 === 0 ? nobody : token(wrongKey(wrongLike.secret), '$WRONG_KEY');
 }
 
 /** A load that is being sent. */

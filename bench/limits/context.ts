@@ -7,6 +7,7 @@
 import { allEnded } from '../../conformance/client/client.ts';
 import { processStops, type Clock, type Stops } from '../../conformance/client/clock.ts';
 import { retryAfterMs } from '../../conformance/client/limit-readings.ts';
+import { plans } from '../../conformance/client/pacing.ts';
 import { count, duration } from '../../conformance/report/words.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
@@ -69,13 +70,12 @@ export class ScenarioContext {
     this.stops = (options.stops ?? processStops).count;
   }
 
-  /** Sends a load of the operation under test, unless the load names another. */
+  /** Sends a load. With a key of the user, it ends at the second refusal, unless a ban is permitted. */
   async send(load: Load): Promise<Sent> {
     let refused = 0;
     const guarded = load.key?.own === false && !this.settings.untilBan;
     const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
-    const { operation } = this.settings;
-    const sent = await this.client.send({ operation, ...(guarded && { until }), ...load });
+    const sent = await this.client.send({ ...(guarded && { until }), ...load });
     const { key } = load;
     const client = key === undefined ? 'no key' : key.quiet ? 'quiet' : 'load';
     this.log.push(...sent.responses.map((response) => ({ client, response }) as const));
@@ -92,8 +92,8 @@ export class ScenarioContext {
   }
 
   /** Sends one request. */
-  async probe(key: Key, operation = this.settings.operation): Promise<Response> {
-    return (await this.send({ key, amount: 1, connections: 1, operation })).responses[0]!;
+  async probe(key: Key): Promise<Response> {
+    return (await this.send({ key, amount: 1, connections: 1 })).responses[0]!;
   }
 
   /** The last reading of a key; undefined if it has none. */
@@ -188,7 +188,7 @@ export class ScenarioContext {
     return first && left >= minLeftMs && left <= maxWindowMs;
   }
 
-  /** @throws Inconclusive if a key has to wait too long, as after a ban, or its limit is not the promised one */
+  /** @throws Inconclusive if a key has to wait too long, as after a ban, or its limit is not that of its plan */
   #requireShort(key: Key, read: Read): void {
     const { limit, remaining } = read.reading;
     const banned = this.#refusedMs(read);
@@ -199,10 +199,9 @@ export class ScenarioContext {
       const minutes = count(Math.ceil(left / 60_000), 'minute');
       throw new Inconclusive(`the headers show a window that ends in ${minutes} (${remaining} of ${limit} remain)`);
     }
-    const { promised } = this.settings;
-    const isExpected = promised === undefined || limit === promised.perMinute || limit === promised.perDay;
-    if (isExpected || (key.quiet && !key.own)) return;
-    throw new Inconclusive(`X-RateLimit-Limit is ${limit}, but the key is promised ${promised.perMinute} a minute`);
+    const { plan } = this.settings;
+    if (plan === undefined || Object.values<number>(plans[plan]).includes(limit) || (key.quiet && !key.own)) return;
+    throw new Inconclusive(`X-RateLimit-Limit is ${limit}, which is no limit of the plan ${plan}`);
   }
 
   /** The milliseconds until a refused client may retry; 0 if it was admitted. */

@@ -8,7 +8,7 @@ import { dateText, duration, grouped } from '../../conformance/report/words.ts';
 import { bar, linearScale, logScale, plottedTable, plotStyle, range, type Row, type Scale } from './plot.ts';
 import type { Counts, LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles } from './responses.ts';
-import { fieldsOf, headlines, loadText, promisedText } from './terminal.ts';
+import { fieldsOf, headlines, loadText, planText } from './terminal.ts';
 
 /** The parts of a bar, each with the class of its colour and its text. */
 const kinds = [
@@ -60,7 +60,7 @@ function summary(report: LimitsReport): Markup {
     facts: {
       Started: dateText(report.startedAt),
       Took: duration(report.seconds),
-      'The key': promisedText(settings),
+      'The key': planText(settings),
       Server: report.ownServer ? 'this project’s own, with keys of its own' : 'as given, with the key as given',
       'Requests sent': `${requests}, of at most ${grouped(sent.most)}`,
       Load: `${loadText(settings)}${settings.untilBan ? '; until banned' : ''}`,

@@ -15,9 +15,8 @@ const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): 
 
 test('no options: our own server, keys of the plan business, all scenarios', () => {
   assert.deepEqual(options([]), {
-    promised: { plan: 'business', perMinute: 1_000, perDay: 100_000 },
-    ...{ operation: 'listPets', connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
-    thresholds: {},
+    plan: 'business',
+    ...{ connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
     names: scenarios.map(({ name }) => name),
   });
 });
@@ -29,8 +28,6 @@ test('all options', () => {
     'other_Yw5mQ1jG',
     '--plan',
     'pro',
-    '--operation',
-    'getPet',
     '--connections',
     '3',
     '--duration',
@@ -42,27 +39,24 @@ test('all options', () => {
     'x',
     '--compare',
     'y',
-    ...['--max-p50-ratio', '3', '--max-p99-ratio', '2.5', '--max-p99-ms', '400'],
   ];
   assert.deepEqual(options([...flags, '--scenario', 'ban,boundary', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
-    promised: { plan: 'pro', perMinute: 300, perDay: 10_000 },
-    ...{ operation: 'getPet', connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
+    plan: 'pro',
+    ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
     ...{ report: 'x', compare: 'y' },
-    thresholds: { 'max-p50-ratio': 3, 'max-p99-ratio': 2.5, 'max-p99-ms': 400 },
     names: ['latency', 'boundary', 'ban'],
   });
 });
 
-test("the environment, which flags override, and limits of no plan", () => {
+test("the environment, which flags override", () => {
   const environment = { BASE_URL: 'http://127.0.0.1:1/v1/', API_KEY: key, NEIGHBOUR_KEY: 'other_Yw5mQ1jG' };
-  const read = options(['--api-key', 'another_key', '--per-minute', '7', '--per-day', '70'], environment);
+  const read = options(['--api-key', 'another_key'], environment);
   assert.deepEqual(
     [read.baseUrl, read.apiKey, read.neighbourKey],
     ['http://127.0.0.1:1/v1', 'another_key', 'other_Yw5mQ1jG'],
   );
-  assert.deepEqual(read.promised, { perMinute: 7, perDay: 70 });
-  assert.equal(options(given).promised, undefined);
+  assert.equal(options(given).plan, undefined);
   assert.equal(options([...given, '--neighbour-key', 'other_Yw5mQ1jG', 'neighbour']).names[0], 'neighbour');
   assert.equal(
     options(['--base-url', 'https://staging.example/v1', '--api-key', key, '--remote']).baseUrl,
@@ -95,18 +89,11 @@ test('a mistake: one line that names the flag and the rule', () => {
     ],
     [['--base-url', 'http://localhost/v1', '--api-key', 'a b c d e f'], /^--api-key must be 6 or more printable/],
     [['--plan', 'enterprise'], /^--plan must be free or pro or business, not enterprise$/],
-    [['--plan', 'pro', '--per-minute', '5'], /^--plan and --per-minute exclude each other/],
-    [['--per-minute', '5'], /^--per-minute and --per-day belong together/],
-    [['--per-minute', '0', '--per-day', '5'], /^--per-minute must be an integer from 1 /],
-    [['--per-minute', '5', '--per-day', 'x'], /^--per-day must be an integer/],
     [['--connections', '0'], /^--connections must be an integer from 1 to 1000, not 0$/],
     [['--duration', '1.5'], /^--duration must be an integer/],
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
     [['--scenario', 'latency,bann'], /^--scenario bann: there are latency, neighbour, /],
-    [['--operation', 'list'], /^--operation must be listPets or getPet or listOrders or createPet, not list$/],
-    [['--max-p99-ratio', '0'], /^--max-p99-ratio must be a number above 0, such as 2\.5, not 0$/],
-    [['--max-p99-ms', '1e3'], /^--max-p99-ms must be a number above 0/],
     [['perfect'], /^--scenario perfect: there are /],
     [['--scenario', ''], /^--scenario NAME: there are latency, /],
     [['--scenario', ','], /^--scenario NAME: there are latency, /],
@@ -160,20 +147,14 @@ test('the help describes every flag and scenario', () => {
     'api-key',
     'neighbour-key',
     'plan',
-    'per-minute',
-    'per-day',
     'remote',
     'scenario',
-    'operation',
     'connections',
     'duration',
     'rate',
     'until-ban',
     'report',
     'compare',
-    'max-p50-ratio',
-    'max-p99-ratio',
-    'max-p99-ms',
   ])
     assert.ok(help.includes(`--${flag} `), flag);
   for (const { name, text } of scenarios) assert.ok(help.includes(`  ${name}`) && help.includes(text), name);

@@ -6,9 +6,7 @@ import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import type { Proxy } from '../../conformance/client/proxy.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { scenarios } from './scenarios.ts';
-import {
-  operations, scenarioNames, thresholds, type ScenarioName, type Settings, type Threshold, type Thresholds,
-} from './settings.ts';
+import { scenarioNames, type ScenarioName, type Settings } from './settings.ts';
 
 export interface Options extends Settings {
   /** Absent: this project's own server. */
@@ -44,16 +42,13 @@ The server and its keys
   NEIGHBOUR_KEY         in the environment: a second key, for the scenario neighbour
   --api-key KEY, --neighbour-key KEY
                         the same as flags; but other users of this machine can read command lines, and npm prints them
-  --plan PLAN           the plan of the key: free, pro or business (of our own server's keys: business by default)
-  --per-minute N --per-day N
-                        the limits of any other plan; by default those that the headers show
+  --plan PLAN           the plan of the key: free, pro or business; by default its limits are those that the headers
+                        show, and the keys of our own server are business
   --remote              the server is not on this machine, and may nevertheless be driven to its limits: with at most
                         ${remoteCeilings}
 
 What is sent
   --scenario NAME,…     only these scenarios (also possible without the flag); by default all in turn
-  --operation NAME      the operation that is sent: ${operations.join(', ')} (default listPets;
-                        what createPet creates stays)
   --connections N       how many connections drive the key (default 10)
   --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
   --rate N              how many requests a second they send (default 100), whether or not the server keeps up:
@@ -63,9 +58,6 @@ What is sent
 Reports
   --report DIR          write limits.json, limits.html and limits-junit.xml
   --compare FILE        show what has changed since an earlier limits.json
-  --max-p50-ratio N, --max-p99-ratio N
-                        neighbour and strangers fail if the latency with the flood is more than N times that without
-  --max-p99-ms N        they fail if the p99 with the flood is longer
 
   --help
 
@@ -80,20 +72,14 @@ const flags = {
   'api-key': { type: 'string' },
   'neighbour-key': { type: 'string' },
   plan: { type: 'string' },
-  'per-minute': { type: 'string' },
-  'per-day': { type: 'string' },
   remote: { type: 'boolean' },
   scenario: { type: 'string', multiple: true },
-  operation: { type: 'string', default: 'listPets' },
   connections: { type: 'string', default: '10' },
   duration: { type: 'string', default: '10' },
   rate: { type: 'string', default: '100' },
   'until-ban': { type: 'boolean', default: false },
   report: { type: 'string' },
   compare: { type: 'string' },
-  'max-p50-ratio': { type: 'string' },
-  'max-p99-ratio': { type: 'string' },
-  'max-p99-ms': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -132,7 +118,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     throw new UsageError(`${new URL(baseUrl).host} is not this machine: --remote allows driving it to its limits`);
   }
   const proxy = proxyOf(baseUrl, environment);
-  const promised = promisedBy(given, baseUrl === undefined);
+  const planText = given.plan ?? (baseUrl === undefined ? 'business' : undefined);
+  const plan = planText === undefined ? undefined : oneOf('--plan', planText, Object.keys(plans) as Plan[]);
   const most = (flag: keyof typeof ceilings): number => {
     const [local, elsewhere] = ceilings[flag];
     const value = integer(`--${flag}`, given[flag], 1, local);
@@ -144,15 +131,13 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     ...(proxy !== undefined && { proxy }),
     ...(apiKey !== undefined && { apiKey, keySource: apiKeyGiven!.source }),
     ...(neighbourKey !== undefined && { neighbourKey }),
-    ...(promised !== undefined && { promised }),
-    operation: oneOf('--operation', given.operation, operations),
+    ...(plan !== undefined && { plan }),
     connections: most('connections'),
     duration: most('duration'),
     rate: most('rate'),
     untilBan: given['until-ban'],
     remote,
     names,
-    thresholds: thresholdsIn(given),
     ...(given.report !== undefined && { report: given.report }),
     ...(given.compare !== undefined && { compare: given.compare }),
   };
@@ -175,34 +160,4 @@ function namesOf(words: readonly string[]): readonly ScenarioName[] {
   // A text that is not a word may be a key without its flag, so the message does not repeat it.
   const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'NAME';
   throw new UsageError(`--scenario ${name}: there are ${scenarioNames.join(', ')}`);
-}
-
-function thresholdsIn(given: Readonly<Partial<Record<Threshold, string>>>): Thresholds {
-  return Object.fromEntries((Object.keys(thresholds) as Threshold[]).flatMap((flag) => {
-    const text = given[flag];
-    if (text === undefined) return [];
-    if (!/^\d{1,6}(\.\d{1,3})?$/.test(text) || Number(text) === 0) {
-      throw new UsageError(`--${flag} must be a number above 0, such as 2.5, not ${text}`);
-    }
-    return [[flag, Number(text)]];
-  }));
-}
-
-type Given = Readonly<Partial<Record<'plan' | 'per-minute' | 'per-day', string>>>;
-
-function promisedBy(given: Given, ownServer: boolean): Settings['promised'] {
-  const { plan, 'per-minute': perMinute, 'per-day': perDay } = given;
-  if (plan !== undefined) {
-    if ((perMinute ?? perDay) !== undefined) throw new UsageError('--plan and --per-minute exclude each other');
-    const name = oneOf('--plan', plan, Object.keys(plans) as Plan[]);
-    return { plan: name, ...plans[name] };
-  }
-  if (perMinute === undefined && perDay === undefined) {
-    return ownServer ? { plan: 'business', ...plans.business } : undefined;
-  }
-  if (perMinute === undefined || perDay === undefined) {
-    throw new UsageError('--per-minute and --per-day belong together: the key is promised both');
-  }
-  const most = 1_000_000_000;
-  return { perMinute: integer('--per-minute', perMinute, 1, most), perDay: integer('--per-day', perDay, 1, most) };
 }

@@ -162,7 +162,7 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
   const text = prefaceText(estimate, {
     ...about,
     target: 'http://127.0.0.1/v1',
-    settings: { ...usualSettings, promised: { plan: 'free', perMinute: 60, perDay: 1_000 }, untilBan: true },
+    settings: { ...usualSettings, plan: 'free', untilBan: true },
   });
   assert.match(text, /plan free: 60 requests a minute, 1,000 a day/);
   assert.match(text, /At most [\d,]+ requests in all, [^]* Of its day they take [\d,]+ at most[.,]/);

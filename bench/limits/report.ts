@@ -76,7 +76,7 @@ export interface LimitsReport {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** The flags without keys and addresses. `promised` is absent if the limits were taken from the headers. */
+  /** The flags without keys and addresses. `plan` is absent if the limits were taken from the headers. */
   readonly settings: Settings;
   readonly sent: {
     readonly withKey: number;

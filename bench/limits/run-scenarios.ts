@@ -16,7 +16,6 @@ import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import type { ScenarioName } from './settings.ts';
-import { withThresholds } from './thresholds.ts';
 
 /** The user has interrupted the run. */
 export class Interrupted extends Error {
@@ -66,7 +65,7 @@ export class Run {
     const { names, settings, keys, keySource = 'API_KEY' } = this.#options;
     let first;
     try {
-      first = await this.#context.probe(keys.main, 'listPets');
+      first = await this.#context.probe(keys.main);
     } catch (error) {
       if (error instanceof NoResponse) throw new Untestable(await noResponseText(error, this.#options));
       throw error;
@@ -77,9 +76,6 @@ export class Run {
       throw new Untestable(gatewayText(first.message, this.#options, nameOf(first.message.request)));
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
-    }
-    if (settings.operation === 'getPet' && isAdmitted(first) && !this.#client.knowsPet) {
-      throw new Untestable('--operation getPet needs an animal, and the list has none');
     }
     const limit = this.#limitOf(first.reading);
     const hasQuiet = keys.unlimited || (await keys.quiet()) !== undefined;
@@ -167,8 +163,7 @@ export class Run {
       if (failures.length > 0 && this.#client.serverClock.wasSetAfter(began)) {
         throw new Inconclusive(`the server's clock was set during the scenario: ${failures[0]}`);
       }
-      const outcome = { verdict: failures.length > 0 ? 'failed' : 'passed', latencies: {}, ...finding } as const;
-      return scenario.hasThresholds ? withThresholds(outcome, this.#options.settings.thresholds) : outcome;
+      return { verdict: failures.length > 0 ? 'failed' : 'passed', latencies: {}, ...finding };
     } catch (error) {
       const { signal } = this.#options;
       // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.
@@ -196,23 +191,21 @@ export class Run {
   }
 
   /**
-   * The key's requests per minute: as promised, otherwise as the headers state. If the headers show the limit of the
-   * day, it identifies the plan and thus the limit per minute.
+   * The key's requests per minute: those of its plan, otherwise as the headers state. If the headers show the limit of
+   * the day, it identifies the plan and thus the limit per minute.
    *
    * @throws Untestable if neither states it
    */
   #limitOf(reading: Reading | undefined): number {
-    const { promised } = this.#options.settings;
-    if (promised !== undefined) return promised.perMinute;
-    if (reading === undefined) {
-      throw new Untestable('the response has no X-RateLimit headers: --plan, or --per-minute and --per-day');
-    }
+    const { plan } = this.#options.settings;
+    if (plan !== undefined) return plans[plan].perMinute;
+    if (reading === undefined) throw new Untestable('the response has no X-RateLimit headers');
     const ofDay = this.#isLong(reading) && Object.values(plans).find(({ perDay }) => perDay === reading.limit);
     return ofDay ? ofDay.perMinute : reading.limit;
   }
 
   /**
-   * What is left of the key's day: what the headers state if they show the day, otherwise what was promised less what
+   * What is left of the key's day: what the headers state if they show the day, otherwise what its plan has less what
    * was sent. Undefined if neither is known, or the key was created for this run.
    */
   #dayLeft(): number | undefined {
@@ -220,7 +213,7 @@ export class Run {
     if (keys.main.own) return undefined;
     const reading = this.#context.lastOf(keys.main)?.reading;
     if (reading !== undefined && this.#isLong(reading)) return reading.remaining;
-    return settings.promised && Math.max(0, settings.promised.perDay - this.#client.sent.withKey);
+    return settings.plan && Math.max(0, plans[settings.plan].perDay - this.#client.sent.withKey);
   }
 
   /** Whether the window of a reading is that of the day. */

@@ -35,8 +35,6 @@ export interface Scenario {
   readonly text: string;
   /** What the scenario demands of any server that implements the specification. */
   readonly demanded: string;
-  /** Whether the user's thresholds apply to its latencies. */
-  readonly hasThresholds?: true;
   cost(conditions: Conditions): Cost;
   /**
    * @throws Inconclusive if the responses do not show whether the demand is met

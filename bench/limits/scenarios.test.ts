@@ -6,7 +6,6 @@ import { limiterHooks, limiters } from '../../conformance/mutants/families/limit
 import { variants, type Variant } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { scenarios } from './scenarios.ts';
-import { operations } from './settings.ts';
 import { mainSecret, reportOf, resultOf, runAgainst, textOf, verdicts, type TestOptions } from './testing/runs.ts';
 
 const minuteMs = 60_000;
@@ -67,15 +66,6 @@ describe('servers that conform', () => {
     assert.match(wrong.failures.join(), /^limits\.refuses: /, textOf([wrong]));
   });
 
-  test('every operation as the load', async (t) => {
-    for (const operation of operations) {
-      const report = await reportOf(t, { settings: { operation }, names: ['latency', 'strangers'] });
-      assert.deepEqual([report.exitCode, report.totals.passed], [0, 2], textOf(report.scenarios));
-    }
-    const exempt = await resultOf(t, 'boundary', { fault: 'limits-get-exempt', settings: { operation: 'getPet' } });
-    assert.match(exempt.failures.join(), /limits\.refuses: .* GET \/pets\/\d+ → 200/, textOf([exempt]));
-  });
-
   for (const variant of [
     ...[undefined, 'sliding', 'first request', 'after 2030', 'late', 'after hits'],
     ...[bucket, nextToken, fullBucket],
@@ -89,7 +79,7 @@ describe('servers that conform', () => {
       assert.ok(report.sent.withKey + report.sent.withoutKey <= report.sent.most, JSON.stringify(report.sent));
     });
 
-  test('keys created as needed, a plan with many requests, and nothing promised', async (t) => {
+  test('keys created as needed, a plan with many requests, and a plan that is not known', async (t) => {
     for (const options of [{ unlimitedKeys: true }, { plan: 'pro', unpromised: true }] satisfies TestOptions[]) {
       const report = await reportOf(t, options);
       assert.equal(report.exitCode, 0, textOf(report.scenarios));
@@ -221,18 +211,9 @@ describe('what makes a verdict impossible', () => {
     assert.ok(report.sent.withKey <= report.sent.most);
   });
 
-  test('too little left of the day: not tested, and reported', async (t) => {
-    const report = await reportOf(t, { settings: { promised: { perMinute: 60, perDay: 400 } } });
-    assert.match(
-      textOf(report.scenarios),
-      /boundary \| inconclusive \| it may take 260 requests, and the key's day has only \d+ left/,
-    );
-    assert.deepEqual([report.totals.failed, report.exitCode], [0, 2], textOf(report.scenarios));
-  });
-
   test('another machine: not more than 20,000 requests', async (t) => {
     const settings = { remote: true };
-    const most = { ...settings, promised: { perMinute: 5_000, perDay: 1_000_000 } };
+    const most = { ...settings, rate: 200, duration: 60 };
     await assert.rejects(
       reportOf(t, { settings: most }),
       /^Untestable: the scenarios may take [\d,]+ requests, and to another machine it sends 20,000 at most: name fewer/,
@@ -241,18 +222,10 @@ describe('what makes a verdict impossible', () => {
     assert.ok((await business.open()).most <= 20_000);
   });
 
-  test('getPet needs an animal', async (t) => {
-    const settings = { operation: 'getPet' } as const;
-    await assert.rejects(
-      reportOf(t, { settings, fault: { animals: () => 0 } }),
-      /^Untestable: --operation getPet needs an animal, and the list has none$/,
-    );
-  });
-
-  test('a key whose limit is not the promised one: no scenario sends anything', async (t) => {
+  test('a key whose limit is not that of its plan: no scenario sends anything', async (t) => {
     const report = await reportOf(t, {
       plan: 'pro',
-      settings: { promised: { plan: 'free', perMinute: 60, perDay: 1_000 } },
+      settings: { plan: 'free' },
     });
     assert.deepEqual(
       [report.totals.failed, report.totals.passed, report.sent.withKey],
@@ -261,7 +234,7 @@ describe('what makes a verdict impossible', () => {
     );
     assert.match(
       textOf(report.scenarios),
-      /latency \| inconclusive \| X-RateLimit-Limit is 300, but the key is promised 60 a minute/,
+      /latency \| inconclusive \| X-RateLimit-Limit is 300, which is no limit of the plan free/,
     );
   });
 

@@ -1,4 +1,5 @@
 /** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
+import { plans } from '../../conformance/client/pacing.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
@@ -8,17 +9,17 @@ import { milliseconds, percentiles, type Latency } from './responses.ts';
 import type { Estimate } from './run-scenarios.ts';
 import type { Settings } from './settings.ts';
 
-/** What the key may send, if it was promised. */
-export function promisedText({ promised }: Settings): string {
-  if (promised === undefined) return 'limits as the headers show them';
-  const numbers = `${count(promised.perMinute, 'request')} a minute, ${grouped(promised.perDay)} a day`;
-  return promised.plan === undefined ? numbers : `plan ${promised.plan}: ${numbers}`;
+/** What the key may send, if its plan is known. */
+export function planText({ plan }: Settings): string {
+  if (plan === undefined) return 'limits as the headers show them';
+  const { perMinute, perDay } = plans[plan];
+  return `plan ${plan}: ${count(perMinute, 'request')} a minute, ${grouped(perDay)} a day`;
 }
 
 /** The load in words. */
-export function loadText({ operation, connections, rate, duration: seconds }: Settings): string {
+export function loadText({ connections, rate, duration: seconds }: Settings): string {
   const floods = `floods of ${count(rate, 'request')} a second, for ${seconds} s at most`;
-  return `${operation} over ${count(connections, 'connection')}; ${floods}`;
+  return `${count(connections, 'connection')}; ${floods}`;
 }
 
 /** What a run will send: printed before it starts. */
@@ -39,7 +40,7 @@ export function prefaceText(
     : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each): nobody else should need
 it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
   return [
-    visible(`${target}${ownServer ? ", this project's own server" : ''}; ${promisedText(settings)}`),
+    visible(`${target}${ownServer ? ", this project's own server" : ''}; ${planText(settings)}`),
     loadText(settings),
     `\n${table.join('\n')}\n`,
     `At most ${count(most, 'request')} in all, the first one included. ${use}\n`,

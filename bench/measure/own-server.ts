@@ -8,9 +8,8 @@ import { outputOf, Program } from '../../harness/program.ts';
 import { built, distFolder, makeKey, runServer } from '../../harness/server.ts';
 import { nodeCommand, ServerProcess } from './server-process.ts';
 
-/** The limits of a key: those of its plan, or these. */
+/** The limits of a key. */
 export interface KeyLimits {
-  readonly plan?: string;
   readonly perMinute: number;
   readonly perDay: number;
 }
@@ -47,8 +46,7 @@ export async function filledFolder(animals: number, spare?: number): Promise<rea
  *
  * @throws NotStarted
  */
-export function makeLimitedKey(folder: string, { plan, perMinute, perDay }: KeyLimits): Promise<string> {
-  if (plan !== undefined) return makeKey(thisProcess, folder, plan);
+export function makeLimitedKey(folder: string, { perMinute, perDay }: KeyLimits): Promise<string> {
   return makeKey(thisProcess, folder, 'enterprise', '--per-minute', String(perMinute), '--per-day', String(perDay));
 }
 

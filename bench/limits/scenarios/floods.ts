@@ -94,7 +94,6 @@ function floodOf({ rate, duration }: Pick<Conditions, 'rate' | 'duration'>, room
 
 export const neighbour: Scenario = {
   name: 'neighbour',
-  hasThresholds: true,
   text: 'how a flood with one key affects a quiet second key: its latencies with and without (needs a second key)',
   demanded: 'no request of the quiet key is refused or lost; its latencies are reported, not judged',
   cost: (conditions) => {
@@ -125,7 +124,6 @@ export const neighbour: Scenario = {
 
 export const strangers: Scenario = {
   name: 'strangers',
-  hasThresholds: true,
   text: 'how a flood without a key or with wrong ones affects clients with a key: latencies with and without',
   demanded:
     'no request without a valid key is served, each response to one has the X-RateLimit headers, and no request with '

@@ -24,8 +24,7 @@ export const about = {
 } as const;
 
 export const usualSettings: Settings = {
-  ...{ connections: 10, duration: 1, rate: 100, untilBan: false, thresholds: {}, remote: false },
-  operation: 'listPets',
+  ...{ connections: 10, duration: 1, rate: 100, untilBan: false, remote: false },
 };
 
 export interface ResponseOptions extends Partial<
@@ -89,12 +88,6 @@ export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal'
   readonly unpromised?: boolean;
 }
 
-const numbers = {
-  free: { plan: 'free', perMinute: 60, perDay: 1_000 },
-  pro: { plan: 'pro', perMinute: 300, perDay: 10_000 },
-  business: { plan: 'business', perMinute: 1_000, perDay: 100_000 },
-} as const;
-
 /** A run that is about to begin, and its clock. */
 export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<Run> {
   const {
@@ -128,7 +121,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
     baseUrl: proxied?.baseUrl ?? baseUrl,
     keys,
     settings: {
-      ...(unpromised ? {} : { promised: numbers[plan] }),
+      ...(!unpromised && { plan }),
       ...usualSettings,
       ...settings,
     },
