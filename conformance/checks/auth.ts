@@ -2,13 +2,10 @@
 import { nobody } from '../client/credentials.ts';
 import { listOrders, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { refusals } from '../model/model.ts';
 import { costOf } from '../model/plan.ts';
 import { check, type Check } from '../session/check.ts';
-import { checkCases, observeCases } from './cases.ts';
 
 export const authChecks: readonly Check[] = [
-  checkCases('auth.valid'),
   check('auth.missing', { requests: 2, keyless: 4, planned: costOf('auth.missing') }, async (t) => {
     for (const { response } of await t.sendCases('auth.missing'))
       t.observe('auth.challenge', response.all('www-authenticate').length > 0 ? 'yes' : 'no', response);
@@ -23,6 +20,4 @@ export const authChecks: readonly Check[] = [
       t.require(response.status === 401, response, '401, because there is no Authorization header'),
     );
   }),
-  ...refusals.filter((id) => id.startsWith('auth.') && id !== 'auth.missing').map((id) => checkCases(id)),
-  observeCases(['auth.lower-case'], ({ status }) => (status === 200 ? 'yes' : `no: ${status}`)),
 ];

@@ -2,7 +2,7 @@
 import { listOrders, listPets } from '../client/requests.ts';
 import { isAdmitted } from '../limits/exchange.ts';
 import { familyOf } from '../limits/fit.ts';
-import { check, observe, onEveryResponse, type Check } from '../session/check.ts';
+import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
@@ -17,17 +17,6 @@ export const limitChecks: readonly Check[] = [
     await t.fixtures.oneOfEach();
     t.requireHistory('limits.limit-header', t.key.key);
   }),
-  ...(
-    [
-      'limits.remaining-header',
-      'limits.reset-header',
-      'limits.headers-once',
-      'limits.headers-integers',
-      'limits.remaining-range',
-      'limits.reset-time',
-    ] as const
-  ).map(onEveryResponse),
-
   check('limits.remaining-falls', { requests: 2 * (concurrent + 3) }, async (t) => {
     // Orders, because no other check sends ten of them in a row. The history shows the other operations.
     const isWorking = (await t.send(listOrders(t.key))).status < 300;

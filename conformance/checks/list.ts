@@ -6,12 +6,10 @@ import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { lengthOf } from '../verdicts/disputes.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
-import { observeCases } from './cases.ts';
 
 /** Lists whose limit the server must obey, or whose limit is invalid: none may have more than 100 animals. */
 const limited = ['list.limit-accepted', 'list.limit', 'list.limit-0', 'list.limit-negative', 'list.limit-101'] as const;
 
-const everyLimit = { requests: 1, most: 100 };
 const filtered = costOf('list.status-and-limit');
 
 /** The number of attempts at a comparison that other clients can disturb by writing. */
@@ -38,14 +36,6 @@ const fewAnimals = check(
 export const earlyListChecks: readonly Check[] = [fewAnimals];
 
 export const listChecks: readonly Check[] = [
-  check('list.limit-accepted', { planned: costOf('list.limit-accepted'), perCase: everyLimit }, async (t) => {
-    await t.sendCases('list.limit-accepted');
-    // Evenly distributed, so that no range of refused limits is missed.
-    const step = 100 / t.cases;
-    const offset = Math.abs(t.options.seed) % Math.ceil(step);
-    const distributed = Array.from({ length: t.cases }, (_, i) => Math.min(100, 1 + offset + Math.floor(i * step)));
-    await t.each(distributed, async (limit) => void (await t.send(listPets(t.key, { limit }))));
-  }),
   check('list.limit', { many: true, planned: costOf(...limited) }, async (t) => {
     await t.needMany();
     await t.sendCases(...limited);
@@ -92,17 +82,6 @@ export const listChecks: readonly Check[] = [
     needStatus(t);
   }),
 
-  observeCases(
-    [
-      'list.limit-0',
-      'list.limit-negative',
-      'list.limit-101',
-      'list.limit-not-integer',
-      'list.unknown-status',
-      'list.unknown-parameter',
-    ],
-    ({ status }) => (status === 200 ? '200, a list' : `${status}`),
-  ),
   observe(
     ['list.order', 'list.short-pages', 'list.paging', 'list.new-animal'],
     { requests: 5, creates: 1, many: true },

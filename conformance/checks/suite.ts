@@ -20,24 +20,33 @@ import { limitChecks } from './limits.ts';
 import { earlyListChecks, listChecks } from './list.ts';
 import { orderChecks } from './orders.ts';
 import { resourceChecks } from './resources.ts';
-import { statusChecks } from './statuses.ts';
+import { usualChecks } from './usual.ts';
 import { versionChecks } from './versioning.ts';
+
+const special: readonly Check[] = [
+  ...[...authChecks, ...createChecks, ...getChecks, ...earlyListChecks, ...listChecks],
+  ...[...animalChecks, ...orderChecks, ...versionChecks],
+  ...[...exhaustedLimitChecks, ...resourceChecks, ...errorChecks, ...limitChecks, ...dayLimitChecks],
+];
+
+/** The usual checks of all requirements and gaps that begin with one of these words. */
+const usual = (...words: readonly string[]) => usualChecks(words, special);
 
 /**
  * All checks, in the order in which they run. No verdict depends on the order, but fewer requests are needed if checks
  * that create animals come first, and results of rules are more complete if they come last.
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
-  ['Authentication', authChecks],
+  ['Authentication', [...authChecks, ...usual('auth')]],
   ['Lists of few animals', earlyListChecks],
-  ['Add an animal', createChecks],
-  ['Get an animal', getChecks],
-  ['List animals', listChecks],
-  ['Creates, lists and gets together', [...animalChecks, ...statusChecks]],
+  ['Add an animal', [...usual('create'), ...createChecks]],
+  ['Get an animal', [...getChecks, ...usual('get')]],
+  ['List animals', [...usual('list'), ...listChecks]],
+  ['Creates, lists and gets together', animalChecks],
   ['Other operations, versioning', [...orderChecks, ...versionChecks]],
   ['At the limit', exhaustedLimitChecks],
-  ['Bodies of every response', [...resourceChecks, ...errorChecks]],
-  ['Rate limit headers of every response', limitChecks],
+  ['Bodies of every response', [...usual('service', 'pets', 'pet', 'error'), ...resourceChecks, ...errorChecks]],
+  ['Rate limit headers of every response', [...usual('limits'), ...limitChecks]],
   ['The limit of a day', dayLimitChecks],
 ];
 

@@ -13,6 +13,7 @@ import {
   withoutAt,
 } from '../client/credentials.ts';
 import type { Credential, Request } from '../client/request.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 import {
   createPet,
   createPetOf,
@@ -25,7 +26,7 @@ import {
 import { randomOf } from './cover.ts';
 import { headerNames, keyedConnections } from './exchange.ts';
 import { accepted, named, open, refused } from './model.ts';
-import type { Change, Dimension, Draft, Refusal, Row, World } from './model.ts';
+import type { Change, Dimension, Draft, Row, World } from './model.ts';
 
 type RequestOf = (world: World) => Request;
 
@@ -50,7 +51,7 @@ function drafted(request: Request, { fields, parameters }: Draft): Draft {
 const operation = (request: RequestOf): Change => (draft, world) => drafted(request(world), draft);
 
 /** Rows with other credentials that must get 401. */
-const rejected = (of: Refusal, values: Readonly<Record<string, Make>>): Row[] => refused(of, values, credentialOf);
+const rejected = (of: RequirementId, values: Readonly<Record<string, Make>>): Row[] => refused(of, values, credentialOf);
 
 /** Replaces the credential. If none can be made from this key, or the result is the key itself, sends another key. */
 function credentialOf(make: Make): Change {

@@ -38,38 +38,7 @@ export type Change = (draft: Draft, world: World) => Draft;
  * What the specification says about the response: the request must succeed, must be refused with one of these statuses,
  * or is left open. The status of an open request is not judged, but the rules still judge its response.
  */
-export type Expectation =
-  | 'accepted'
-  | 'open'
-  | { readonly refused: readonly number[] | '4xx'; readonly because: string };
-
-/** Why a request with a row of this requirement must be refused. */
-const reasons = {
-  'auth.missing': 'there is no Authorization header',
-  'auth.invalid-request': 'there is no valid key',
-  'auth.empty': 'the token is empty',
-  'auth.other-scheme': 'the scheme is not Bearer',
-  'auth.no-scheme': 'there is no scheme',
-  'auth.changed': 'one character of the key is changed',
-  'auth.cut': 'the last character of the key is missing',
-  'auth.lengthened': 'a character follows the key',
-  'auth.query': 'the key is in the query only',
-  'auth.elsewhere': 'there is no Authorization header',
-  'auth.near-miss': 'the key is wrong',
-  'create.required': 'a required field is missing',
-  'create.null': 'null is not a valid value',
-  'create.wrong-type': 'a value has the wrong type',
-  'create.unknown-status': 'the status is unknown',
-  'create.int64-range': 'the categoryId is beyond 64 bits',
-  'create.fraction': 'the categoryId is not an integer',
-  'create.not-json': 'the body is not JSON',
-  'create.not-object': 'the body is not an object',
-  'create.empty': 'the body is empty',
-} as const satisfies Partial<Record<RequirementId, string>>;
-
-/** The requirements to refuse a request, in the order of the checks. */
-export type Refusal = keyof typeof reasons;
-export const refusals = Object.keys(reasons) as readonly Refusal[];
+export type Expectation = 'accepted' | 'open' | { readonly refused: readonly number[] | '4xx' };
 
 /** One value of a dimension. */
 export interface Row {
@@ -109,13 +78,14 @@ export function open<T>(
 
 /** Rows that must be refused: with 401 or 400, unless `statuses` permits others. */
 export function refused<T>(
-  of: Refusal,
+  of: RequirementId,
   values: Readonly<Record<string, T>>,
   change: (value: T) => Change,
   statuses: readonly number[] | '4xx' = [of.startsWith('auth.') ? 401 : 400],
 ): Row[] {
-  const expect = { refused: statuses, because: reasons[of] };
-  return Object.entries(values).map(([name, value]) => ({ name, expect, of, change: change(value) }));
+  return Object.entries(values).map(([name, value]) => ({
+    ...{ name, expect: { refused: statuses }, of, change: change(value) },
+  }));
 }
 
 /** Values whose names are the values themselves. */

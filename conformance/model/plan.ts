@@ -45,6 +45,11 @@ export class Case {
     this.of = this.#rows.find(isAlone)?.of ?? model.provedBy(combination);
   }
 
+  /** The value that it is sent for, if it has one that must be refused or is open. */
+  get value(): string | undefined {
+    return this.#rows.find(isAlone)?.name;
+  }
+
   /** The maximum number of requests and creates that it sends. */
   get cost(): { readonly requests: number; readonly keyless: number; readonly creates: number } {
     const isKeyless = this.model.isKeyless === true && this.#rows.some(isAlone);
@@ -96,11 +101,10 @@ export class Case {
     if (expect === 'accepted' && success !== undefined)
       return status === success || { required: `${success}`, received: `${status}` };
     if (typeof expect !== 'object') return undefined;
-    const { refused, because } = expect;
+    const { refused } = expect;
     const isAny = refused === '4xx';
     const isMet = isAny ? status >= 400 && status < 500 && status !== 401 && status !== 429 : refused.includes(status);
-    const required = `${isAny ? '400 or another 4xx' : refused[0]}, because ${because}`;
-    return isMet || { required, received: `${status}` };
+    return isMet || { required: isAny ? '400 or another 4xx' : refused.join(' or '), received: `${status}` };
   }
 }
 
@@ -210,17 +214,17 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Pla
     dimensions: createDimensions(seed, generated),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(240 * share),
+    most: Math.ceil(255 * share),
   };
   const listPets: Model = {
     name: 'listPets',
-    dimensions: listDimensions(),
+    dimensions: listDimensions(seed),
     draft: listDraft,
     provedBy: ([limit, status]) => {
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(90 * share),
+    most: Math.ceil(110 * share),
   };
   const getPet: Model = {
     name: 'getPet',
@@ -228,7 +232,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Pla
     draft: getDraft,
     success: 200,
     provedBy: () => 'get.answers',
-    most: Math.ceil(20 * share),
+    most: Math.ceil(40 * share),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
 }

@@ -18,6 +18,12 @@ const statusOf = (status: PetStatus): Change => (draft) => ({
   status,
   parameters: [...draft.parameters, `status=${status}`],
 });
+const limitRows = (values: readonly number[]) =>
+  accepted(Object.fromEntries(values.map((limit) => [`${limit}`, limit])), limitOf);
+
+/** Every fifth limit, so that no range of refused limits is missed. */
+const distributed = (seed: number) => Array.from({ length: 20 }, (_, i) => 1 + (Math.abs(seed) % 5) + 5 * i);
+
 /** A parameter whose effect the specification does not define. */
 const other = (parameter: string): Change => (draft) => ({
   ...draft,
@@ -26,13 +32,14 @@ const other = (parameter: string): Change => (draft) => ({
 });
 
 /** The dimensions of listPets. */
-export function listDimensions(): readonly Dimension[] {
+export function listDimensions(seed: number): readonly Dimension[] {
   return [
     {
       name: 'limit',
       rows: [
         ...accepted({ absent: undefined }, () => unchanged),
-        ...accepted(Object.fromEntries(limits.map((limit) => [`${limit}`, limit])), limitOf),
+        ...limitRows(limits),
+        ...limitRows(distributed(seed).filter((limit) => !limits.includes(limit))).map((row) => ({ ...row, most: 1 })),
         ...open('list.limit-0', { '0': 'limit=0' }, other),
         ...open('list.limit-negative', { '-1': 'limit=-1' }, other),
         ...open('list.limit-101', { '101': 'limit=101' }, other),
@@ -96,6 +103,34 @@ const idOf = (text: string): Change => (draft) => {
   return { ...rest, target: `/pets/${text}`, open: true };
 };
 
+type IdOf = (world: World) => bigint;
+
+/**
+ * Ids that probably no animal has. From some of them, a server that counts in 64 bits or in doubles, or ignores a sign
+ * or a digit, makes the id of an animal.
+ */
+const unknownIds: Readonly<Record<string, IdOf>> = {
+  unknown: ({ unknownId }) => unknownId,
+  'the next one': ({ unknownId }) => unknownId + 1n,
+  '2^53 - 1': () => 2n ** 53n - 1n,
+  zero: () => 0n,
+  ...Object.fromEntries(
+    [1n, 1_000_000n, 2n ** 32n, 2n ** 63n, 2n ** 64n, 2n ** 65n, -(2n ** 64n)].map((more): [string, IdOf] => [
+      `a known one + ${more}`,
+      ({ id }) => id + more,
+    ]),
+  ),
+  'a known one with another digit': ({ id }) => id * 10n,
+  'a known one, negative': ({ id }) => -id,
+};
+
+const otherId = (idOf: IdOf): Change => (draft, world) => {
+  const petId = idOf(world);
+  // The specification does not say how to respond to numbers that no id can have.
+  const isOpen = petId < 0n || petId >= 2n ** 53n;
+  return { ...draft, petId, target: `/pets/${petId}`, ...(isOpen && { open: true }) };
+};
+
 /** The dimensions of getPet. */
 export function getDimensions(): readonly Dimension[] {
   return [
@@ -106,6 +141,7 @@ export function getDimensions(): readonly Dimension[] {
         ...open('get.not-integer', named('cat'), idOf),
         ...open('get.large-id', named('9007199254740993', `${int64Max}`), idOf),
         ...open('get.negative-id', named('-1'), idOf),
+        ...open('get.not-found', unknownIds, otherId),
         ...open(
           'service.status',
           named('0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${int64Min - 1n}`, '9'.repeat(400)),

@@ -34,8 +34,3 @@ export function check(requirement: RequirementId, cost: Cost, run: (t: CheckCont
 export function observe(gaps: readonly GapId[], cost: Cost, run: (t: CheckContext) => Promise<void>): Check {
   return { gaps, cost, run };
 }
-
-/** A check of a requirement that a rule covers: it only needs responses of every kind. */
-export function onEveryResponse(id: RequirementId): Check {
-  return check(id, {}, async (t) => t.fixtures.oneOfEach());
-}

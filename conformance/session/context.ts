@@ -20,9 +20,8 @@ import type { JudgedResponse, Session } from './session.ts';
 /** The number of cases that are tried to find a smaller counterexample. */
 const maxShrinks = 100;
 
-/** The response to a combination, and the requirement or gap that it is sent for. */
-export interface CaseResponse {
-  readonly of: Case['of'];
+/** The response to a combination, and the requirement or gap, and the value, that it is sent for. */
+export interface CaseResponse extends Pick<Case, 'of' | 'value'> {
   readonly response: Response;
 }
 
@@ -208,7 +207,7 @@ export class CheckContext {
       });
       if (tried === undefined) return;
       const { response, violations } = tried;
-      if (response !== undefined) responses.push({ of: one.of, response });
+      if (response !== undefined) responses.push({ of: one.of, value: one.value, response });
       const own = violations.findLast(({ id }) => id === this.#check.requirement);
       const violation = own ?? violations[0];
       if (violation === undefined) return;

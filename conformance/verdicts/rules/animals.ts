@@ -96,6 +96,20 @@ export const animalRules: readonly Rule[] = [
     },
   },
   {
+    id: 'get.not-found',
+    judge: (response, history) => {
+      const { request, status, pets } = response;
+      const { operation, petId, open, repeats } = request;
+      if (operation !== 'getPet' || petId === undefined || !isComparable(response)) return undefined;
+      const isAccident = isServerError(response) && !repeats;
+      // Another client may have created the animal.
+      if (history.known(petId) !== undefined || pets[0]?.id === petId || status === 429 || isAccident) return undefined;
+      const required = 'because no list and no create has shown this id';
+      if (open) return must(status !== 200, `no animal, ${required}`, inJson(pets[0] ?? `${status}`));
+      return must(status === 404, `404, ${required}`, `${status}`);
+    },
+  },
+  {
     id: 'get.removal',
     judge: (response) => {
       const [sunset = ''] = response.all('sunset');
