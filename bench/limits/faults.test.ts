@@ -8,7 +8,6 @@ import { setHeader } from '../../conformance/mutants/table/changes.ts';
 import {
   base, type Exchange, type Hooks, type MutantResponse,
 } from '../../conformance/mutants/server/hooks.ts';
-import type { ScenarioName } from './settings.ts';
 import { slownessOf } from './scenarios/floods.ts';
 import { mainSecret, quietSecret, reportOf, response, resultOf, textOf, type TestOptions } from './testing/runs.ts';
 
@@ -51,7 +50,7 @@ function bare(status: number, sent: MutantResponse): boolean {
 const windowsFromFirst = variants.find(({ id }) => id === 'first request')!.hooks.left!;
 
 describe('servers with a fault', { concurrency: 4 }, () => {
-  const broken: readonly (readonly [ScenarioName, TestOptions['fault'] & {}, RegExp])[] = [
+  const broken: readonly (readonly [name: string, fault: TestOptions['fault'] & {}, RegExp])[] = [
     ['latency', 'limits-503', /^2 × 503, but only 2xx and 429 are allowed/],
     ['latency', 'limits-403', /^2 × 403, but only 2xx and 429 are allowed/],
     [

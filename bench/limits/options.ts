@@ -6,7 +6,7 @@ import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import type { Proxy } from '../../conformance/client/proxy.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { scenarios } from './scenarios.ts';
-import { scenarioNames, type ScenarioName, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 export interface Options extends Settings {
   /** Absent: this project's own server. */
@@ -18,7 +18,7 @@ export interface Options extends Settings {
   readonly keySource?: string;
   readonly neighbourKey?: string;
   /** In the order in which they run. */
-  readonly names: readonly ScenarioName[];
+  readonly names: readonly string[];
   readonly report?: string;
   /** An earlier limits.json. */
   readonly compare?: string;
@@ -154,10 +154,11 @@ export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEn
 }
 
 /** The named scenarios, or all of them, in the order in which they run. */
-function namesOf(words: readonly string[]): readonly ScenarioName[] {
-  const unknown = words.find((word) => !scenarioNames.some((name) => name === word));
-  if (unknown === undefined) return scenarioNames.filter((name) => words.length === 0 || words.includes(name));
+function namesOf(words: readonly string[]): readonly string[] {
+  const all = scenarios.map(({ name }) => name);
+  const unknown = words.find((word) => !all.includes(word));
+  if (unknown === undefined) return all.filter((name) => words.length === 0 || words.includes(name));
   // A text that is not a word may be a key without its flag, so the message does not repeat it.
   const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'NAME';
-  throw new UsageError(`--scenario ${name}: there are ${scenarioNames.join(', ')}`);
+  throw new UsageError(`--scenario ${name}: there are ${all.join(', ')}`);
 }

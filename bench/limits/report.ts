@@ -6,7 +6,7 @@
  */
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import type { Latency } from './responses.ts';
-import type { ScenarioName, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 /**
  * The number of responses to requests with a key, by status: 2xx, 429 or another; and the number of responses to
@@ -56,7 +56,7 @@ export interface Second extends Counts {
 
 /** The result of one scenario. */
 export interface ScenarioResult extends Outcome, Counts {
-  readonly name: ScenarioName;
+  readonly name: string;
   /** What the scenario does. */
   readonly text: string;
   readonly demanded: string;

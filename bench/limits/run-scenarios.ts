@@ -15,7 +15,6 @@ import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
-import type { ScenarioName } from './settings.ts';
 
 /** The user has interrupted the run. */
 export class Interrupted extends Error {
@@ -29,7 +28,7 @@ export class Interrupted extends Error {
 export type Estimate = Awaited<ReturnType<Run['open']>>;
 
 export interface RunOptions extends ClientOptions, ContextOptions {
-  readonly names: readonly ScenarioName[];
+  readonly names: readonly string[];
   /** The flag or variable that the key comes from. */
   readonly keySource?: string | undefined;
 }
@@ -171,22 +170,9 @@ export class Run {
       if (signal.aborted) this.#aborted = reason;
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
       else if (error instanceof NoResponse) {
-        const none = `no request got a response: ${reason}`;
-        if (await this.#responds()) return { verdict: 'inconclusive', reason: none, ...nothing };
-        this.#aborted = `the server does not respond any more: ${reason}`;
+        return { verdict: 'inconclusive', reason: `no request got a response: ${reason}`, ...nothing };
       } else if (!(error instanceof Inconclusive || error instanceof NoRequestsLeft)) throw error;
-      return { verdict: 'inconclusive', reason: this.#aborted ?? reason, ...nothing };
-    }
-  }
-
-  /** Whether a request with the key still gets a response. */
-  async #responds(): Promise<boolean> {
-    try {
-      await this.#context.probe(this.#options.keys.main);
-      return true;
-    } catch (error) {
-      if (error instanceof NoResponse || error instanceof NoRequestsLeft || this.#options.signal.aborted) return false;
-      throw error;
+      return { verdict: 'inconclusive', reason, ...nothing };
     }
   }
 

@@ -1,7 +1,7 @@
 /** A scenario sends requests, and returns what it observed and which demands were not met. */
 import type { ScenarioContext } from './context.ts';
 import type { Outcome } from './report.ts';
-import type { ScenarioName, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 /** What determines how much a scenario sends. */
 export interface Conditions extends Settings {
@@ -30,7 +30,7 @@ export interface Cost {
 export type Finding = Pick<Required<Outcome>, 'seen' | 'failures' | 'figures'> & Partial<Pick<Outcome, 'latencies'>>;
 
 export interface Scenario {
-  readonly name: ScenarioName;
+  readonly name: string;
   /** What the scenario does, in one line. */
   readonly text: string;
   /** What the scenario demands of any server that implements the specification. */

@@ -1,9 +1,5 @@
-/** The settings of a run: which scenarios, what the key may send, and how strong the load is. */
+/** The settings of a run: what the key may send, and how strong the load is. */
 import type { Plan } from '../../conformance/client/pacing.ts';
-
-/** In the order in which they run. */
-export const scenarioNames = ['latency', 'neighbour', 'strangers', 'boundary', 'ban'] as const;
-export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface Settings {
   /** The plan of the key. If absent, its limits are what the headers show. */
