@@ -1,6 +1,6 @@
 /** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
 import type { Request } from '../client/request.ts';
-import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
 import { plans } from '../client/pacing.ts';
 import { exchangeOf, isRefused } from '../limits/exchange.ts';
 import { exhaust } from '../limits/probes.ts';
@@ -79,16 +79,36 @@ async function needExhausted(t: CheckContext): Promise<void> {
       // Only an operation that succeeds shows whether a request is admitted.
       const others: Request[] = [];
       for (const request of await kindsOf(t)) if ((await t.send(request)).status < 300) others.push(request);
+      // The specification does not say whether requests that fail count. Only those that do must be refused.
+      const failing: Request[] = [];
+      for (const request of await failingOf(t)) {
+        const before = remainingOf(t);
+        const { status } = await t.send(request);
+        if (status >= 400 && remainingOf(t) < before) failing.push(request);
+      }
       const send = async (requests: readonly Request[]) =>
         (await t.sendTogether(requests)).flatMap((response) => exchangeOf(response) ?? []);
       const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
-      return await exhaust({ send, sleep, serverTime }, { small, others });
+      return await exhaust({ send, sleep, serverTime }, { small, others, failing });
     } catch (error) {
       if (error instanceof Inconclusive) return error;
       throw error;
     }
   });
   if (end !== undefined) throw end;
+}
+
+const remainingOf = ({ history, exhaustKey }: CheckContext): number =>
+  history.limits.of(exhaustKey.key).at(-1)?.remaining ?? -Infinity;
+
+/** Requests that fail. */
+async function failingOf(t: CheckContext): Promise<readonly Request[]> {
+  const key = t.exhaustKey;
+  return [
+    ...((await t.fixtures.getIsRemoved()) ? [] : [getPet(key, t.fixtures.unknownId())]),
+    ...(t.mayWrite ? [createPetOf(key, '{}')] : []),
+    listPetsWithQuery(key, 'limit=abc'),
+  ];
 }
 
 /** A request of each operation. */

@@ -4,7 +4,7 @@ import type { RequirementId } from '../requirements/requirements.ts';
 import { isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
-  countedBetween, epsilon, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
+  countedBetween, epsilon, failureOf, groupsOf, isBanned, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
 } from './group.ts';
 
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
@@ -87,6 +87,8 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     if (contradictions.length > most) break;
     while (group.isShort && own[begin]!.receivedAt < b.sentAt - reachMs) begin++;
     const left = family.most(j);
+    // A ban or a used-up day does not end while requests are in flight, so these were refused after `b` was admitted.
+    const after = self > 0 ? group.banned.between(b, b) : 0;
     let cap = Math.min(b.remaining + family.hidden, limit - self, left);
     let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
     let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
@@ -116,7 +118,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const stepped = hasRisen ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
       const base = Math.max(family.floor(i, j), stepped);
       if (base <= 0) continue;
-      const used = countedBetween(a, b);
+      const used = countedBetween(a, b) - after;
       if (!isRefused(b) && base - used > floor) [floor, floorFrom] = [base - used, a];
       if (!isRefused(b) || isRefused(a)) continue;
       const open = base - usedBetween(group, a, b);
@@ -138,7 +140,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
     } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
-    } else if (self > 0 ? beyond < -epsilon : isOther(b) && beyond < 1 - epsilon && isFirstRefusal(group, b)) {
+    } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && group.counted.has(failureOf(b))) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (often !== undefined) {
       contradicts('limits.remaining-never-rises', often[0], 'no more rises of Remaining than steps', `${b.remaining}`);
@@ -173,11 +175,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     caps.push(b.remaining + family.hidden);
   }
   return { contradictions, judged };
-}
-
-/** Whether the status is neither that of an admitted request nor 429. */
-function isOther(one: Exchange): boolean {
-  return !isAdmitted(one) && !isRefused(one);
 }
 
 /** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */

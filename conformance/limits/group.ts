@@ -3,7 +3,7 @@
  * refused between two of them.
  */
 import { dayMs, minuteMs } from '../client/limit-readings.ts';
-import { clockOf, isAdmitted, isRefused, type Exchange } from './exchange.ts';
+import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
 
 /** How much Reset may vary within a window, in seconds: it may be a sum of the time and a duration, both rounded. */
 export const jitter = 2;
@@ -37,6 +37,10 @@ export interface Group {
   readonly admitted: Ranks;
   readonly refused: Ranks;
   readonly notRefused: Ranks;
+  /** Those that were refused because of a ban or a used-up day. */
+  readonly banned: Ranks;
+  /** The requests that failed, as `failureOf` names them, although Remaining has counted them. */
+  readonly counted: ReadonlySet<string>;
 }
 
 /** Groups the exchanges of one key. */
@@ -45,6 +49,7 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   const clock = clockOf(all);
   const [admitted, refused] = [new Ranks(all.filter(isAdmitted)), new Ranks(all.filter(isRefused))];
   const notRefused = new Ranks(all.filter((one) => !isRefused(one)));
+  const banned = new Ranks(all.filter((one) => isRefused(one) && isBanned(one)));
   const groups = new Map<string, Exchange[]>();
   for (const one of all) {
     if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it means that there is no limit
@@ -59,9 +64,27 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
     const periodMs = isShort ? minuteMs : dayMs;
     return {
       ...{ all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock },
-      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), admitted, refused, notRefused },
+      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), admitted, refused, notRefused, banned },
+      counted: new Set(isExclusive ? countedFailures(own) : []),
     };
   });
+}
+
+/** A failed request, and how it failed. */
+export function failureOf({ name, status }: Exchange): string {
+  return `${name} ${status}`;
+}
+
+/** The failed requests before which Remaining was higher, although nothing else was sent in between. */
+function countedFailures(own: readonly Exchange[]): readonly string[] {
+  return own
+    .filter((one, i) => {
+      const before = own[i - 1];
+      const isFailure = one.status >= 400 && one.status < 500 && !isRefused(one);
+      return isFailure && before !== undefined && isBefore(before, one) && countedBetween(before, one) === 1
+        && one.remaining < before.remaining;
+    })
+    .map(failureOf);
 }
 
 /** Exchanges that are counted by their turns. */

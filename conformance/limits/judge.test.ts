@@ -73,7 +73,7 @@ async function planned(limiter: Limiter, world: World, seed: string, fault?: Fau
     serverTime: () => Math.max(...exchanges.map((one) => (one.date ?? 0) - one.receivedAt), 0 - 1e15) + now(),
   };
   const begin = now();
-  await exhaust(prober, { small: 'small', others: ['create', 'get', 'filter', 'orders'] });
+  await exhaust(prober, { small: 'small', others: ['create', 'get', 'filter', 'orders'], failing: [] });
   return { exchanges, seconds: (now() - begin) / 1_000 };
 }
 

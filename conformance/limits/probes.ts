@@ -8,7 +8,7 @@
  *   one more afterwards; then one at Reset and one after Retry-After, the earlier first, until one is admitted. The
  *   client obeys the headers here, so the server has no reason for a ban.
  * - In the next window: a pause until its middle; as many requests as remain and one more at the same time; some
- *   requests during the wait; again one at Reset.
+ *   requests during the wait, first those that fail; again one at Reset.
  *
  * At most five requests are refused in a window, because a server may ban a key for more (section 8, behaviour 3).
  *
@@ -29,10 +29,11 @@ export interface Prober<T> {
   serverTime(): number;
 }
 
-/** The requests that are sent as probes: the most frequent one, and one of each other operation that succeeds. */
+/** The requests that are sent as probes: the most frequent one, others that succeed, and some that fail and count. */
 export interface Kinds<T> {
   readonly small: T;
   readonly others: readonly T[];
+  readonly failing: readonly T[];
 }
 
 /** The longest wait for the end of a window. A sliding counter looks back over two minutes. */
@@ -79,7 +80,7 @@ const clockAccuracy = 1 / 32;
  *
  * @throws Inconclusive if the headers do not allow it
  */
-export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>): Promise<void> {
+export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: Kinds<T>): Promise<void> {
   const one = async (request = small): Promise<Exchange> => {
     const [exchange] = await prober.send([request]);
     if (exchange !== undefined) return exchange;
@@ -110,6 +111,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
     return beyond;
   };
 
+  const late = [...failing, ...others];
   let next = 0;
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
@@ -122,7 +124,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
       if (ms > (at === resetAt ? maxWindowMs : longWindowMs)) continue;
       for (const part = ms / (left + 1); left > 0 && ms > minSpacedMs && isRefused(last); left--) {
         await prober.sleep(part, 'the limit must hold until then');
-        last = await one(others[next++ % others.length]);
+        last = await one(late[next++ % late.length]);
         ms = at - prober.serverTime();
       }
       if (!isRefused(last)) break;
@@ -179,6 +181,6 @@ export async function exhaust<T>(prober: Prober<T>, { small, others }: Kinds<T>)
   await prober.sleep(middleMs, 'the middle of a window');
   last = await useUp(await one(), 1);
   if (!isRefused(last)) return;
-  const beyond = await one(others[next++ % others.length]);
+  const beyond = await one(late[next++ % late.length]);
   if (isRefused(beyond)) await recover(beyond, 2);
 }
