@@ -3,8 +3,10 @@
  * is a violation only if it contradicts every family. Each bound here must also hold if some exchanges are missing from
  * the history. Only the number of missing requests is known, and for a key that others may use, not even that.
  */
-import { isAdmitted, type Exchange } from './exchange.ts';
-import { admissionsOf, epsilon, jitter, lateMs, sendingsOf, tickMs, type Group } from './group.ts';
+import { isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import {
+  admissionsOf, epsilon, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, tickMs, upTo, usedBetween, type Group,
+} from './group.ts';
 
 /** What a family permits, as bounds for the exchanges with the indexes `a` and `b`. Numbers may have fractions. */
 export interface Family {
@@ -23,9 +25,6 @@ export interface Family {
   latest(b: Exchange, now: number): number;
   /** Whether Reset is the end of a window, and stays the same until then. */
   readonly isFixed?: true;
-  /** How many requests become available again at once, if it is always the same number, and how often. */
-  readonly step?: number;
-  readonly stepMs?: number;
 }
 
 /** The families that a group may belong to, the simplest first. */
@@ -105,39 +104,65 @@ export function familiesOf(group: Group): readonly Family[] {
       least: () => -Infinity,
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
-    ...stepsOf(group).map((steps): Family => {
-      const [stepMs, least, most] = [periodMs / steps, Math.floor(limit / steps), Math.ceil(limit / steps)];
-      return {
-        name: 'a bucket that refills in steps',
-        hidden: 0,
-        ...{ step: least, stepMs },
-        refill: (a, b) => {
-          const [one, other] = [timeOf(at(a)), timeOf(at(b))];
-          const reset = at(a).reset * 1_000;
-          // Reset is now, or the time of a step.
-          if (one === undefined || other === undefined || reset <= one.most + lateMs)
-            return most * (Math.floor((at(b).receivedAt - at(a).sentAt + 1) / stepMs) + 1);
-          const stepsAt = (time: number) => Math.floor((time - reset) / stepMs);
-          return most * (stepsAt(other.most + lateMs) - stepsAt(one.least - lateMs));
-        },
-        most: () => limit,
-        floor: (a, b) => {
-          const passed = Math.floor(Math.max(0, at(b).sentAt - at(a).receivedAt - 1) / stepMs);
-          return Math.min(limit, at(a).remaining + least * passed);
-        },
-        least: () => -Infinity,
-        latest: ({ remaining }, now) => now + Math.ceil((limit - remaining) / least) * stepMs + 2 * tickMs,
-      };
-    }),
+    ...bucketInSteps(group, timeOf),
   ];
 }
 
 /**
- * In how many steps a bucket may refill in a period. If other clients use the key, steps of a few seconds would excuse
- * almost any rise of Remaining, so they are considered only if Reset promises nothing: it is always about now.
+ * A bucket that refills in steps, unless the history shows that none fits. Its Reset is at most a step ahead of now, or
+ * differs by at most a step from the time at which the bucket would be full if it filled continuously. Remaining rises
+ * by at least a step, and at most once in the time of a step. This bounds the time between two steps.
  */
-function stepsOf({ limit, own, isExclusive }: Group): readonly number[] {
-  const isNow = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= lateMs + tickMs;
-  const most = isExclusive || own.every((one) => !isAdmitted(one) || isNow(one)) ? 30 : 6;
-  return [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 24, 30].filter((steps) => steps <= Math.min(most, limit));
+function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number; most: number } | undefined): Family[] {
+  const { own, limit, periodMs, isExclusive, admitted } = group;
+  const perMs = limit / periodMs;
+  let [fromNow, fromFull, shortest, longest] = [0, 0, 0, periodMs];
+  const arrivals = own.map(({ receivedTurn }) => receivedTurn);
+  const rises: (readonly [from: Exchange, to: Exchange])[] = [];
+  // How many requests were used and left, at most; and for each exchange, the one with the smallest sum of those that
+  // arrived before it and since the last rise.
+  const sumOf = (one: Exchange) => one.remaining + admitted.sent(one.receivedTurn);
+  const lowestBefore: (Exchange | undefined)[] = [undefined];
+  for (const [j, b] of own.entries()) {
+    const now = timeOf(b);
+    if (now !== undefined && !isBanned(b)) {
+      // Remaining does not show the fraction of a request.
+      const [used, reset] = [limit - b.remaining, b.reset * 1_000];
+      fromNow = Math.max(fromNow, reset - now.most);
+      fromFull = Math.max(fromFull, reset - now.most - used / perMs, now.least + (used - 1) / perMs - reset);
+    }
+    const [a, lowest] = [lowestBefore[upTo(arrivals, b.sentTurn)], lowestBefore[j]];
+    // A request that is neither admitted nor refused may not count, but a limiter without requests would refuse it.
+    const isOpen = !isRefused(b) && isFirstRefusal(group, b);
+    const shown = Math.max(b.remaining + (isAdmitted(b) ? 1 : 0), isOpen ? 1 : 0) + admitted.received(b.sentTurn);
+    const isRise = a !== undefined && shown > sumOf(a);
+    lowestBefore.push(!isRise && lowest !== undefined && sumOf(lowest) < sumOf(b) ? lowest : b);
+    const gain = a === undefined ? 0 : Math.max(shown, admitted.received(b.receivedTurn)) - sumOf(a);
+    if (a === undefined || gain <= 0) continue;
+    shortest = Math.max(shortest, (gain - 1) / perMs - (b.receivedAt - a.sentAt + 1));
+    const used = usedBetween(group, a, b);
+    // If the bucket was full meanwhile, the step had more requests than Remaining shows.
+    if (isExclusive && isRise && b.remaining + used < limit)
+      longest = Math.min(longest, (b.remaining - a.remaining + used + 1) / perMs);
+    // The same step can be between two exchanges and between two others that were in flight with them.
+    const last = rises.at(-1)?.[1];
+    if (last === undefined || last === a || isBefore(last, a)) rises.push([a, b]);
+  }
+  shortest = Math.max(shortest, Math.min(fromNow, fromFull) - jitter * 1_000);
+  let earliest = -Infinity;
+  const isTooOften = rises.some(([{ sentAt }, { receivedAt }]) => {
+    earliest = Math.max(sentAt, earliest + shortest);
+    return receivedAt + 1 < earliest;
+  });
+  if (isTooOften || shortest > longest) return [];
+  return [{
+    name: 'a bucket that refills in steps',
+    // A bucket that is only ever filled at once has no fractions.
+    hidden: longest < periodMs ? 1 - epsilon : 0,
+    refill: (a, b) => (own[b]!.receivedAt - own[a]!.sentAt + 1 + longest) * perMs,
+    most: () => limit,
+    floor: (a) => own[a]!.remaining,
+    least: () => -Infinity,
+    latest: () => Infinity,
+  }];
 }

@@ -1,7 +1,7 @@
 /** How well the exchanges of a group fit the families of limiters: what contradicts the family that they fit best. */
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
-import { isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { isAdmitted, isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
   countedBetween, epsilon, failureOf, groupsOf, isBanned, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
@@ -15,9 +15,6 @@ const reachMs = minuteMs + lateMs + tickMs;
  * doubles, except after the first time.
  */
 const partSize = 64;
-
-/** The most rises of Remaining that are compared with the steps of a bucket. */
-const maxRises = 20;
 
 /** An exchange that contradicts earlier ones. */
 export interface Contradiction {
@@ -38,24 +35,18 @@ interface Findings {
 
 /**
  * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
- * requests (see `hidden`) has more contradictions. `hasSteps`: whether the limiter may be a bucket that refills in
- * steps.
+ * requests (see `hidden`) has more contradictions.
  */
-export function judgeGroup(
-  group: Group, hasSteps = true,
-): Findings & { readonly family: string; readonly isWhole: boolean } {
+export function judgeGroup(group: Group): Findings & { readonly family: string; readonly isWhole: boolean } {
   let best: (Findings & { readonly family: string }) | undefined;
   const counts = new Map<Family, number>();
   for (const family of familiesOf(group)) {
-    if (family.step !== undefined && !hasSteps) break;
     const fewest = best?.contradictions.length ?? Infinity;
-    // Buckets that refill in steps permit much, so one of them must fit the whole history.
-    const most = family.step === undefined ? fewest : Math.min(1, fewest);
     // Whether a family with fractions of requests fits as well matters only if refusals are judged.
     if (fewest === 0 && (!group.isExclusive || family.hidden === 0)) continue;
-    const found = judgeFamily(group, family, most);
+    const found = judgeFamily(group, family, fewest);
     counts.set(family, found.contradictions.length);
-    if (found.contradictions.length < most) best = { ...found, family: family.name };
+    if (found.contradictions.length < fewest) best = { ...found, family: family.name };
   }
   const { length } = best!.contradictions;
   return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };
@@ -74,8 +65,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     self: isAdmitted(one) ? 1 : 0,
   }));
   const caps: number[] = [];
-  /** Exchanges between which a step must have taken place. */
-  const rises: (readonly [from: Exchange, to: Exchange])[] = [];
   // For each exchange, the one with the latest Reset of those that arrived before it.
   const latestBefore: (Exchange | undefined)[] = [undefined];
   for (const [i, one] of own.entries())
@@ -101,11 +90,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       const { sent } = counts[i]!;
       const refill = family.refill(i, j);
       const known = Math.max(self, before - sent + self);
-      const hasRisen = b.remaining > caps[i]! - known;
-      const last = rises.at(-1)?.[1];
-      // The same step can be between two exchanges and between two others that were in flight with them.
-      const isNew = last === undefined || last === a || isBefore(last, a);
-      if (family.stepMs !== undefined && hasRisen && n === 0 && isNew) rises.push([a, b]);
       if (refill < Infinity) {
         const over = caps[i]! - Math.max(0, received - sent) + refill;
         if (over < beyond) [beyond, beyondFrom] = [over, a];
@@ -114,9 +98,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
         if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
       }
       if (!isExclusive) continue;
-      // A step that has taken place has refilled its whole number.
-      const stepped = hasRisen ? Math.min(limit, a.remaining + (family.step ?? 0)) : 0;
-      const base = Math.max(family.floor(i, j), stepped);
+      const base = family.floor(i, j);
       if (base <= 0) continue;
       const used = countedBetween(a, b) - after;
       if (!isRefused(b) && base - used > floor) [floor, floorFrom] = [base - used, a];
@@ -126,10 +108,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     }
     const contradicts = (id: RequirementId, from: Exchange, required: string, received: string) =>
       void contradictions.push({ id, at: b, from, required, received });
-    const recent = rises.at(-1)?.[1] === b ? rises.slice(-maxRises) : [];
-    const often = recent.find(([{ sentAt }], i) => {
-      return recent.length - i > Math.floor((b.receivedAt - sentAt + 1) / family.stepMs!) + 1;
-    });
     const least = isExclusive ? family.least(j) : -Infinity;
     const now = clock === undefined ? undefined : b.receivedAt + clock.most;
     const isEarly = latest !== undefined && b.reset > latest.reset + jitter;
@@ -142,8 +120,6 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
     } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && group.counted.has(failureOf(b))) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
-    } else if (often !== undefined) {
-      contradicts('limits.remaining-never-rises', often[0], 'no more rises of Remaining than steps', `${b.remaining}`);
     } else if (b.remaining > bound + epsilon) {
       const rises = b.remaining > rise + epsilon;
       const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';

@@ -2,15 +2,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { hit, limiters, look, type Limiter } from '../mutants/families/limiters.ts';
+import { fixedByClock, hit, limiters, look, steppedBucket, type Limiter } from '../mutants/families/limiters.ts';
 import { randomOf } from '../mutants/families/random.ts';
 import type { Exchange } from './exchange.ts';
 import { judge } from './judge.ts';
 import { exhaust } from './probes.ts';
 import { simulate, simulation, type Fault, type Step, type World } from './testing/simulate.ts';
 
+/** Buckets that refill in steps, and how many seconds there are between two. */
+const stepped = [1, 2, 7, 10, 30, 60].flatMap((seconds) => {
+  return [{}, { resetIsFull: true }, { byClock: true }, { resetIsFull: true, byClock: true }].map((how) => {
+    const id = `bucket that refills every ${seconds} s${Object.keys(how).map((name) => `, ${name}`).join('')}`;
+    const minute = steppedBucket(seconds * 1_000, how);
+    const limiter = { id, text: '', minute, day: fixedByClock, shows: 'minute', readsAfterHits: false } as const;
+    return { seconds, limiter };
+  });
+});
+
 const worlds: fc.Arbitrary<World> = fc.record({
-  limit: fc.constantFrom(10, 60),
+  limit: fc.constantFrom(10, 60, 100),
   latencyMs: fc.constantFrom(1, 15, 200, 2_500),
   offsetMs: fc.constantFrom(0, -3_600_000, 777, 20_400),
   round: fc.constantFrom('up', 'down', 'now+duration'),
@@ -43,7 +53,7 @@ function shown(exchanges: readonly Exchange[]): string {
 }
 
 describe('no history of a conforming limiter, and no part of one, is a violation', () => {
-  for (const limiter of limiters) {
+  for (const limiter of [...limiters, ...stepped.map(({ limiter }) => limiter)]) {
     test(limiter.id, () => {
       fc.assert(
         fc.property(worlds, steps, fc.string(), fc.constantFrom(0, 0, 0.1, 0.5, 0.9), (world, taken, seed, lost) => {
@@ -122,6 +132,10 @@ const admitting = (which: (n: number, request: Parameters<Fault>[1]) => boolean)
 const headers = (change: (decision: ReturnType<typeof look>, request: Parameters<Fault>[1]) => object): Fault =>
   (reply, request) => ({ ...reply, decision: { ...reply.decision, ...change(reply.decision, request) } });
 
+const refusesLast: Fault = (reply, { before, now }) => (reply.decision.admitted && reply.decision.remaining === 0
+  ? { state: before, decision: { ...reply.decision, admitted: false, retryAfterMs: reply.decision.resetMs - now } }
+  : reply);
+
 /** The requirement that a fault violates, the limiter that has it, and the fault. */
 const faults: readonly (readonly [text: string, id: string, of: readonly Limiter[], fault: Fault])[] = [
   ['never refuses', 'limits.refuses', [clock, first, log, bucket], admitting(() => true)],
@@ -135,10 +149,7 @@ const faults: readonly (readonly [text: string, id: string, of: readonly Limiter
       return !known;
     })],
   ['exempts an operation', 'limits.all-operations', [clock, first], admitting((_, { name }) => name === 'orders')],
-  ['refuses the last request', 'limits.admits', [clock, first, log],
-    (reply, { before, now }) => (reply.decision.admitted && reply.decision.remaining === 0
-      ? { state: before, decision: { ...reply.decision, admitted: false, retryAfterMs: reply.decision.resetMs - now } }
-      : reply)],
+  ['refuses the last request', 'limits.admits', [clock, first, log], refusesLast],
   ['refuses every 25th', 'limits.admits', [clock, first, log, bucket],
     (reply, { nth, before }) => (nth % 25 === 0 && reply.decision.remaining > 3
       ? { state: before, decision: { ...reply.decision, admitted: false, retryAfterMs: 1_000 } } : reply)],
@@ -172,8 +183,28 @@ const faults: readonly (readonly [text: string, id: string, of: readonly Limiter
       ? { state: before, decision: { ...reply.decision, admitted: false, retryAfterMs: 1_000 } } : reply)],
 ];
 
+/**
+ * The faults of buckets that refill in steps. Reset has whole seconds, and with short steps, one more request may have
+ * returned at any time, so that only many more are a contradiction.
+ */
+const bucketFaults: typeof faults = stepped.flatMap(({ seconds, limiter }) => {
+  const more = seconds < 10 ? 15 : 1;
+  const isLast: Parameters<typeof admitting>[0] = (_, { now, notes }) => {
+    const since = now - (notes.get('since') ?? 0) > 3_000 ? 0 : (notes.get('more') ?? 0);
+    notes.set('since', now).set('more', since + 1);
+    return since < more;
+  };
+  return [
+    [`admits ${more} more`, 'limits.refuses', [limiter], admitting(isLast)],
+    ['never refuses', 'limits.refuses', [limiter], admitting(() => true)],
+    ['refuses the last request', 'limits.admits', [limiter], refusesLast],
+    ['counts every fourth twice', 'limits.remaining-falls', [limiter], (reply, { nth, now }) =>
+      (nth % 4 === 0 && reply.decision.remaining > 1 ? hit(limiter, reply.state, limits, now) : reply)],
+  ] as const;
+});
+
 describe('each fault violates its requirement', () => {
-  for (const [text, id, of, fault] of faults) {
+  for (const [text, id, of, fault] of [...faults, ...bucketFaults]) {
     for (const limiter of of) {
       test(`${text}: ${limiter.id}`, async () => {
         for (let seed = 0; seed < 3; seed++) {

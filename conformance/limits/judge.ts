@@ -24,11 +24,8 @@ export type Verdicts = ReadonlyMap<RequirementId, Verdict>;
 /** How far apart two times in whole seconds may be if they describe the same moment. */
 const wholeMs = 1_000;
 
-/**
- * The verdicts on the history of one key. `isExclusive`: no other client uses the key; `hasSteps`: whether the limiter
- * may be a bucket that refills in steps.
- */
-export function judge(exchanges: readonly Exchange[], isExclusive: boolean, hasSteps = true): Verdicts {
+/** The verdicts on the history of one key. `isExclusive`: no other client uses the key. */
+export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
   const of = (id: RequirementId) => {
     const verdict = verdicts.get(id) ?? { judged: [] };
@@ -37,7 +34,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean, hasS
   };
   const groups = groupsOf(exchanges, isExclusive);
   for (const group of groups) {
-    const { contradictions, judged, isWhole } = judgeGroup(group, hasSteps);
+    const { contradictions, judged, isWhole } = judgeGroup(group);
     for (const [id, meeting] of judged) of(id).judged.push(...meeting);
     const waits = waitsOf(group, isWhole);
     for (const [id, meeting] of waits.judged) of(id).judged.push(...meeting);
@@ -152,14 +149,13 @@ const maxJudged = 20_000;
 
 /**
  * A contradiction as a violation, with evidence in one sentence: exchanges of the history none of which can be left
- * out, unless there are too many to find out in reasonable time. That the limiter is no bucket that refills in steps follows
- * from the whole history, and often from nothing less.
+ * out, unless there are too many to find out in reasonable time.
  */
 export function violationOf(exchanges: readonly Exchange[], isExclusive: boolean, found: Contradiction): Violation {
   let [judged, contradiction] = [0, found];
   const holds = (some: readonly Exchange[]): boolean => {
     judged += some.length;
-    const shown = judge(some, isExclusive, false).get(found.id)?.contradiction;
+    const shown = judge(some, isExclusive).get(found.id)?.contradiction;
     contradiction = shown ?? contradiction;
     return shown !== undefined;
   };

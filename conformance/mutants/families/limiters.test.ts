@@ -69,7 +69,14 @@ describe('each limiter', () => {
             assert.ok((counted.get(minute) ?? 0) + before <= 60.001, `${decision.remaining}`);
           }
         } else {
-          const step = { 'bucket in steps': 3, 'bucket in large steps': 10, 'bucket in one step': 60 }[limiter.id] ?? 0;
+          const steps: Readonly<Record<string, number>> = {
+            'bucket in steps': 3,
+            'bucket by the second': 1,
+            'bucket in odd steps': 7,
+            'bucket in large steps': 10,
+            'bucket in one step': 60,
+          };
+          const step = steps[limiter.id] ?? 0;
           const times = arrivals.filter(({ decision }) => decision.admitted).map(({ now }) => now);
           for (let first = 0; first < times.length; first += 7) {
             for (let last = first; last < times.length; last += 1) {

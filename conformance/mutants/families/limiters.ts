@@ -153,22 +153,27 @@ export const tokenBucket: Kind = {
 };
 
 /**
- * A bucket that refills in at most `most` steps in a period. If `resetIsFull`, Reset is when the bucket is full.
- * Otherwise it is now, or the next step if the bucket has no token.
+ * A bucket that refills every `everyMs`, or if that is less than a token, a token at a time. If `byClock`, steps are at
+ * multiples of that time. Reset is when the bucket is full if `resetIsFull`. Otherwise it is now, or when the bucket
+ * has a token if it has none.
  */
-export function steppedBucket(most: number, resetIsFull = false): Kind {
+export function steppedBucket(everyMs: number, { resetIsFull = false, byClock = false } = {}): Kind {
   const refilled = ({ at, used }: WindowState, { limit, periodMs }: Size, now: number) => {
-    const [stepMs, step] = [periodMs / Math.min(most, limit), Math.floor(limit / Math.min(most, limit))];
-    const passed = at === 0 ? 0 : Math.floor((now - at) / stepMs);
-    return { stepMs, step, begin: (at === 0 ? now : at) + passed * stepMs, used: Math.max(0, used - passed * step) };
+    const stepMs = Math.max(everyMs, periodMs / limit);
+    const step = (limit * stepMs) / periodMs;
+    const from = at !== 0 ? at : byClock ? Math.floor(now / stepMs) * stepMs : now;
+    const passed = Math.floor((now - from) / stepMs);
+    return { stepMs, step, begin: from + passed * stepMs, used: Math.max(0, used - passed * step) };
   };
   return {
     look: (state, size, now) => {
       const { stepMs, step, begin, used } = refilled(state, size, now);
-      const remaining = size.limit - used;
-      const next = remaining > 0 ? now : Math.ceil(begin + stepMs);
-      const full = used > 0 ? Math.ceil(begin + Math.ceil(used / step) * stepMs) : now;
-      return { remaining, resetMs: resetIsFull ? full : next, retryAfterMs: next - now };
+      const remaining = Math.floor(size.limit - used + epsilon);
+      /** When so many tokens are missing at most. */
+      const whenMissing = (most: number): number =>
+        used > most + epsilon ? Math.ceil(begin + Math.ceil((used - most) / step - epsilon) * stepMs) : now;
+      const next = whenMissing(size.limit - 1);
+      return { remaining, resetMs: resetIsFull ? whenMissing(0) : next, retryAfterMs: next - now };
     },
     take: (state, size, now) => {
       const { begin, used } = refilled(state, size, now);
@@ -242,11 +247,29 @@ export const limiters: readonly Limiter[] = [
     withNextReset(tokenBucket),
     { shows: 'minute' },
   ),
-  limiter('bucket in steps', 'A bucket that refills every 3 s; Reset is now, or the next step.', steppedBucket(20), {
-    day: steppedBucket(24),
+  limiter('bucket in steps', 'A bucket that refills every 3 s; Reset is now, or the next step.', steppedBucket(3_000), {
+    day: steppedBucket(dayMs / 24),
   }),
-  limiter('bucket in large steps', 'A bucket that refills every 10 s; Reset is when it is full.', steppedBucket(6, true)),
-  limiter('bucket in one step', 'A bucket that is full again a minute later; Reset is now, or then.', steppedBucket(1)),
+  limiter(
+    'bucket by the second',
+    'A bucket that refills when a second of the clock begins; Reset is when it is full.',
+    steppedBucket(1_000, { resetIsFull: true, byClock: true }),
+  ),
+  limiter(
+    'bucket in odd steps',
+    'A bucket that refills every 7 s; Reset is now, or the next step.',
+    steppedBucket(7_000),
+  ),
+  limiter(
+    'bucket in large steps',
+    'A bucket that refills every 10 s; Reset is when it is full.',
+    steppedBucket(10_000, { resetIsFull: true }),
+  ),
+  limiter(
+    'bucket in one step',
+    'A bucket that is full again a minute later; Reset is now, or then.',
+    steppedBucket(minuteMs),
+  ),
   limiter('gcra', 'GCRA with a burst of the whole limit; Reset is when the burst is available again.', gcra),
   limiter('gcra of a day', 'GCRA for the minute and for the day.', gcra, { day: gcra }),
   limiter(
