@@ -27,7 +27,9 @@ const object = (name: (index: number) => string, first = ''): string =>
 const emoji = (index: number): string =>
   index.toString(4).replace(/./g, (digit) => String.fromCodePoint(0x1f600 + Number(digit)));
 
-const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - room) / text.length));
+/** As many copies of a text as fit, with room for `room` bytes more. */
+const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - room) / Buffer.byteLength(text)));
+
 /** An object of `count` members with these names. */
 function members(count: number, name: (index: number) => string): string {
   return `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
@@ -58,87 +60,68 @@ function nameWithEqualHash(index: number): string {
   return prefix + String(index >> 1).padStart(3, '0');
 }
 
+/** Items of arrays. */
+const items = [
+  '{}', '[]', '1', '10', '-1.5e3', '""', '"a"', 'true', 'false', 'null', '{"a":1}', ' 1 ', '  1  ', '{ "a" : 1 }',
+  '{"\\u0061":1}', '"\\n"', '"\\u0041"',
+  ...[4, 12, 13].map((count) => `"${'\\n'.repeat(count)}"`),
+  `"${'\\u0041'.repeat(4)}"`,
+  ...[2, 16, 17, 40].map((count) => members(count, digits)),
+  members(16, (index) => 'a'.repeat(20) + digits(index)),
+];
+/** Names of the members of one object. */
+const names: readonly [what: string, name: (index: number) => string][] = [
+  ['digits and letters', digits],
+  ['numbers', String],
+  ['negative numbers', (index) => String(-index)],
+  ['numbers far apart', (index) => String((index * 104_729) % 2 ** 31)],
+  ['multiples of 65,536', (index) => String(index * 2 ** 16)],
+  ['numbers from 2^32 - 2,000', (index) => String(2 ** 32 - 2_000 + index)],
+  ['numbers with leading zeros', (index) => `0${index}`],
+  ['numbers of 100 digits', (index) => String(index).padEnd(100, '7')],
+  ['the letters a and b', (index) => index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b')],
+  ['permutations of eight letters', permutation],
+  ['a different first byte', (index) => `${digits(index).padStart(3, '0')}${'a'.repeat(28)}`],
+  ...['\\u0031', 'é', '\\u00e9', '\\ud83d\\ude00'].map((prefix): [string, typeof digits] =>
+    [`${prefix} and digits`, (index) => `${prefix}${digits(index)}`]),
+  ['emoji', emoji],
+  ...[64, 300, 3_000].map((bytes): [string, typeof digits] =>
+    [`${bytes} bytes`, (index) => digits(index).padStart(bytes, 'a')]),
+];
+/** Units of long strings and names, and what may precede a fault. */
+const units = ['a', 'é', '😀', '\\n', '\\"', 'a\\n', '\\u0041'];
+const spaces = [' ', '\n', '\r', '\r\n'];
+/** Endings with invalid UTF-8 after the last character. */
+const invalid = ['"a', '\n', '\uFFFD'].map((text): [string, Buffer] => [
+  `${JSON.stringify(text)} again and again, then invalid UTF-8`,
+  Buffer.concat([Buffer.from(fill(text)), Buffer.of(0xff)]),
+]);
+
 const texts: readonly [name: string, text: string | Buffer][] = [
   ['a usual NewPet with a long name', `{"name":"${fill('a', 100)}","categoryId":1,"status":"available"}`],
-  ['[{},{},…]', filled('[', '{}', ']')],
-  ['[[],[],…]', filled('[', '[]', ']')],
-  ['[1,1,…]', filled('[', '1', ']')],
-  ['["","",…]', filled('[', '""', ']')],
-  ['["a","a",…]', filled('[', '"a"', ']')],
-  ['[true,true,…]', filled('[', 'true', ']')],
-  ['[-1.5e3,…]', filled('[', '-1.5e3', ']')],
-  ['[10,10,…]', filled('[', '10', ']')],
-  ['[null,null,…]', filled('[', 'null', ']')],
-  ['[false,false,…]', filled('[', 'false', ']')],
-  ['one number', fill('1')],
-  ['[{"a":1},…]', filled('[', '{"a":1}', ']')],
-  ['objects of 2 members', filled('[', members(2, digits), ']')],
-  ['objects of 16 members', filled('[', members(16, digits), ']')],
-  ['objects of 16 members with long names', filled('[', members(16, (index) => 'a'.repeat(20) + digits(index)), ']')],
-  ['objects of 17 members', filled('[', members(17, digits), ']')],
-  ['objects of 40 members', filled('[', members(40, digits), ']')],
-  ['one object of many members', object(digits)],
-  ['one object of many members named by numbers', object(String)],
-  ['names: negative numbers', object((index) => String(-index))],
-  ['names: numbers far apart', object((index) => String((index * 104_729) % 2 ** 31))],
-  ['names: multiples of 65,536', object((index) => String(index * 2 ** 16))],
-  ['names: numbers from 2^32 - 2,000', object((index) => String(2 ** 32 - 2_000 + index))],
-  ['names: numbers with leading zeros', object((index) => `0${index}`)],
-  ['names: numbers of 100 digits', object((index) => String(index).padEnd(100, '7'))],
-  ['names: numbers with an escape', object((index) => `\\u0031${index}`)],
-  ['names of the letters a and b', object((index) => index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b'))],
-  ['names: permutations of eight letters', object(permutation)],
-  ['names that differ in the first byte', object((index) => `${digits(index).padStart(3, '0')}${'a'.repeat(28)}`)],
-  ['names in é', object((index) => `é${digits(index)}`)],
-  ['names with an escape for é', object((index) => `\\u00e9${digits(index)}`)],
-  ['names of emoji', object(emoji)],
-  ['names of surrogate pairs in escapes', object((index) => `\\ud83d\\ude00${digits(index)}`)],
-  ['names of 64 bytes', object((index) => `${digits(index)}`.padStart(64, 'a'))],
-  ['names of 300 bytes', object((index) => `${digits(index)}`.padStart(300, 'a'))],
-  ['names of 3,000 bytes', object((index) => `${digits(index)}`.padStart(3_000, 'a'))],
-  ['one long name', `{"${fill('a', 10)}":1}`],
-  ['one long name with an escape', `{"\\n${fill('a', 10)}":1}`.replace('aa', '')],
-  ['one long name of \\n', `{"${fill('\\n', 10)}":1}`],
-  ['one long name of \\"', `{"${fill('\\"', 10)}":1}`],
-  ['one long name of a\\n', `{"${fill('a\\n', 10)}":1}`],
-  ['one long name of \\u0061', `{"${fill('\\u0061', 10)}":1}`],
   ['a NewPet before many members', object(digits, '"name":"a","categoryId":1,"status":"sold",')],
+  ['one number', fill('1')],
+  ...items.map((item): [string, string] => [`[${item},…]`, filled('[', item, ']')]),
+  ...names.map(([what, name]): [string, string] => [`names: ${what}`, object(name)]),
   ['names with equal hashes', members(440, nameWithEqualHash)],
-  ['names with escapes', filled('[', '{"\\u0061":1}', ']')],
+  ['a name twice, at the end', filled('{', (index) => `"${digits(index)}":1`, ',"0":1}')],
+  ...units.flatMap((unit): [string, string][] => [
+    [`one string of ${unit}`, `"${fill(unit)}"`],
+    [`a string of ${unit} that is not closed`, `"${fill(unit, 1)}`],
+    [`one long name of ${unit}`, `{"${fill(unit, 10)}":1}`],
+    [`a NewPet whose name is all ${unit}`, `{"name":"${fill(unit, 100)}","categoryId":1}`],
+  ]),
   ['[[[[…]]]]', '['.repeat(size / 2) + ']'.repeat(size / 2)],
   ['{"a":{"a":…}}', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)],
-  ['one long string', `"${fill('a')}"`],
-  ['one string of é', `"${fill('é', 2).slice(0, size / 2 - 2)}"`],
-  ['one string of emoji', `"${'😀'.repeat(size / 4 - 1)}"`],
-  ['one string of \\n', `"${fill('\\n')}"`],
-  ['one string of \\u0041', `"${fill('\\u0041')}"`],
-  ['["\\n","\\n",…]', filled('[', '"\\n"', ']')],
-  ['["\\u0041",…]', filled('[', '"\\u0041"', ']')],
-  ['strings of 4 escapes', filled('[', `"${'\\n'.repeat(4)}"`, ']')],
-  ['strings of 12 escapes', filled('[', `"${'\\n'.repeat(12)}"`, ']')],
-  ['strings of 13 escapes', filled('[', `"${'\\n'.repeat(13)}"`, ']')],
-  ['strings of 4 \\u escapes', filled('[', `"${'\\u0041'.repeat(4)}"`, ']')],
-  ['spaces', `${fill(' ')}{}`],
-  ['line feeds', `${fill('\n')}{}`],
-  ['carriage returns', `${fill('\r')}{}`],
-  ['spaces between tokens', filled('[ ', ' 1 ', ' ]')],
-  ['two spaces between tokens', filled('[  ', '  1  ', '  ]')],
-  ['objects with spaces', filled('[ ', '{ "a" : 1 }', ' ]')],
   ['short strings after one é', filled('["é",', '"ab"', ']')],
-  ['a NewPet whose name is all \\u0041', `{"name":"${fill('\\u0041', 100)}","categoryId":1}`],
-  ['a NewPet whose name is all emoji', `{"name":"${'😀'.repeat(size / 4 - 20)}","categoryId":1}`],
+  ...spaces.flatMap((space): [string, string][] => [
+    [`${JSON.stringify(space)} again and again`, `${fill(space)}{}`],
+    [`${JSON.stringify(space)} again and again, then a fault`, `${fill(space)}x`],
+  ]),
+  ['é, then a fault', `["${fill('é', 4)}"x`],
   ['[{},{},…, not closed', filled('[', '{}', '')],
   ['[1,1,…, a wrong end', filled('[', '1', '}')],
-  ['a string that is not closed', `"${fill('a', 1)}`],
-  ['a string of emoji that is not closed', `"${'😀'.repeat(size / 4 - 1)}`],
-  ['line feeds, then a fault', `${fill('\n')}x`],
-  ['carriage returns, then a fault', `${fill('\r')}x`],
-  ['CR LF, then a fault', `${fill('\r\n')}x`],
-  ['é, then a fault', `["${'é'.repeat(size / 2 - 4)}"x`],
-  ['a name twice, at the end', filled('{', (index) => `"${digits(index)}":1`, ',"0":1}')],
-  ['invalid UTF-8 at the end', Buffer.concat([Buffer.from(`"${fill('a')}`), Buffer.from([0xff])])],
-  ['line feeds, then invalid UTF-8', Buffer.concat([Buffer.from(fill('\n')), Buffer.from([0xff])])],
-  ['U+FFFD, then invalid UTF-8', Buffer.concat([Buffer.from('\uFFFD'.repeat(size / 3 - 1)), Buffer.from([0xff])])],
+  ...invalid,
   ['invalid UTF-8 alone', Buffer.alloc(size, 0x80)],
 ];
 
