@@ -25,7 +25,7 @@ test('a run compares the server with bare node:http and another build, and leave
     ],
   );
   for (const { samples: [sample] } of written.results) {
-    assert.ok(sample!.cpu > 0 && Math.abs(sample!.userCpu + sample!.systemCpu - sample!.cpu) < 1e-9);
+    assert.ok(sample!.cpu > 0);
   }
   assert.match(stdout, /^\| get: dist +\| +\d/m);
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);

@@ -14,11 +14,8 @@ const ids = all.map(({ id }) => id);
 
 const columns = [
   ratioColumn(`CPU ÷ ${baseline}`, 'cpu', baseline),
-  ratioColumn(`user CPU ÷ ${baseline}`, 'userCpu', baseline),
   ratioColumn(`CPU ÷ ${ours}`, 'cpu', ours),
   figureColumn('CPU, µs', 'cpu', 1),
-  figureColumn('user CPU, µs', 'userCpu', 1),
-  figureColumn('system CPU, µs', 'systemCpu', 1),
 ];
 
 await runBench({
@@ -27,8 +24,7 @@ await runBench({
 bytes, of a plain handler that does the same for a read, and of other builds of the server. All of them
 run at the same time and receive bursts of a few hundred requests in turn; the 10th percentile of the
 bursts is compared. This resolves small differences, also on a machine that does other things. About a
-minute for each workload. Judge by the columns with CPU: Linux measures CPU time, but divides it into
-user and system by few samples.`,
+minute for each workload.`,
   flags: {
     build: { type: 'string', multiple: true },
     workload: { type: 'string', multiple: true },

@@ -44,8 +44,6 @@ interface Start {
 const columns = (small: string) => [
   ratioColumn<keyof BurstSample>(`CPU ÷ ${small}`, 'cpu', small),
   figureColumn<keyof BurstSample>('CPU, µs', 'cpu', 1),
-  figureColumn<keyof BurstSample>('user CPU, µs', 'userCpu', 1),
-  figureColumn<keyof BurstSample>('system CPU, µs', 'systemCpu', 1),
 ];
 
 await runBench({

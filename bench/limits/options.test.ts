@@ -97,10 +97,6 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['perfect'], /^--scenario perfect: there are /],
     [['--scenario', ''], /^--scenario NAME: there are latency, /],
     [['--scenario', ','], /^--scenario NAME: there are latency, /],
-    [scenarios.map(({ name }) => name), /^--scenario ban needs --until-ban/],
-    [['--base-url', '', '--api-key', key], /^--base-url is empty: it needs the address of a server/],
-    [['--scenario', 'ban'], /^--scenario ban needs --until-ban/],
-    [[...given, 'neighbour'], /^--scenario neighbour needs a second key: NEIGHBOUR_KEY/],
     [['--until'], /^Unknown option '--until'; --help shows all options$/],
     [['--report'], /^Option '--report <value>' argument missing; --help/],
   ];

@@ -27,10 +27,6 @@ export interface Options extends Settings {
 /** The highest values for a server on this machine, and for one on another machine. */
 const ceilings = { connections: [1_000, 20], duration: [600, 60], rate: [100_000, 200] } as const;
 
-const [, connectionsElsewhere] = ceilings.connections;
-const remoteCeilings =
-  `${connectionsElsewhere} connections, ${ceilings.rate[1]} requests a second and ${ceilings.duration[1]} s of floods`;
-
 export const help = `Usage: ${isBundle ? 'petstore-limits' : 'npm run bench:limits --'} [options] [scenario …]
 
 Measures how a server of the Pet Store Service Specification behaves at its rate limits. Without --base-url it starts
@@ -45,7 +41,7 @@ The server and its keys
   --plan PLAN           the plan of the key: free, pro or business; by default its limits are those that the headers
                         show, and the keys of our own server are business
   --remote              the server is not on this machine, and may nevertheless be driven to its limits: with at most
-                        ${remoteCeilings}
+                        20 connections, 200 requests a second and 60 s of floods
 
 What is sent
   --scenario NAME,…     only these scenarios (also possible without the flag); by default all in turn
@@ -99,16 +95,11 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const words = [...(given.scenario ?? []).flatMap((list) => list.split(',')), ...positionals];
   const names = namesOf(words);
   const rules: readonly (readonly [broken: boolean, message: string])[] = [
-    [baseUrlText === '', '--base-url is empty: it needs the address of a server, ending in /v1'],
     [baseUrlText !== undefined && apiKey === undefined, '--base-url needs a key: API_KEY, or --api-key KEY'],
     [baseUrlText === undefined && apiKey !== undefined, 'a key without a server: --base-url URL, or BASE_URL'],
     [baseUrlText === undefined && neighbourKey !== undefined,
       "--neighbour-key is for --base-url: the keys of this project's own server are created as needed"],
     [apiKey !== undefined && apiKey === neighbourKey, '--neighbour-key must be another key than --api-key'],
-    [words.includes('ban') && !given['until-ban'],
-      '--scenario ban needs --until-ban: it continues after the refusals until the key is banned'],
-    [words.includes('neighbour') && baseUrlText !== undefined && neighbourKey === undefined,
-      '--scenario neighbour needs a second key: NEIGHBOUR_KEY in the environment, or --neighbour-key KEY'],
   ];
   const broken = rules.find(([isBroken]) => isBroken);
   if (broken !== undefined) throw new UsageError(broken[1]);

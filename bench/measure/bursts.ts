@@ -23,16 +23,12 @@ export function burstsNote({ counted, requests }: Bursts, processes: number): st
     `fresh processes of each server: ${processes}.`;
 }
 
-/** CPU time per request of one process of a server, in microseconds. */
+/**
+ * CPU time per request of one process of a server, user and system, in microseconds: the 10th percentile of all bursts.
+ * Linux measures the sum, but divides it into user and system by samples: too few for a burst.
+ */
 export interface BurstSample {
-  /** The 10th percentile of all bursts, user and system. */
   readonly cpu: number;
-  /**
-   * Its two parts, by their shares in the CPU time of all bursts. Linux measures their sum, and divides it by samples,
-   * often only 250 a second: too few for a single burst.
-   */
-  readonly userCpu: number;
-  readonly systemCpu: number;
 }
 
 const percentile = 0.1;
@@ -46,31 +42,15 @@ const percentile = 0.1;
 export async function measureBursts(
   servers: readonly { readonly process: ServerProcess; readonly client: LoadClient }[], bursts: Bursts,
 ): Promise<readonly BurstSample[]> {
-  const measured = servers.map((server) => ({ ...server, costs: [] as Cost[] }));
+  const measured = servers.map((server) => ({ ...server, costs: [] as number[] }));
   for (let round = 0; round < bursts.warmUp + bursts.counted; round++) {
     const order = round % 2 === 0 ? measured : [...measured.slice(0, 1), ...measured.slice(1).toReversed()];
     for (const { process, client, costs } of order) {
       const before = await process.usage();
       const { requests } = await process.during(client.send(bursts.requests));
-      const { user, system } = await process.usage();
-      costs.push({ user: (user - before.user) / requests, system: (system - before.system) / requests });
+      const after = await process.usage();
+      costs.push((after.user + after.system - before.user - before.system) / requests);
     }
   }
-  return measured.map(({ costs }) => sampleOf(costs.slice(bursts.warmUp)));
-}
-
-/** The CPU time of a request in one burst. */
-interface Cost {
-  readonly user: number;
-  readonly system: number;
-}
-
-function sampleOf(costs: readonly Cost[]): BurstSample {
-  const [user, system] = [meanOf(costs.map((cost) => cost.user)), meanOf(costs.map((cost) => cost.system))];
-  const cpu = quantile(costs.map((cost) => cost.user + cost.system), percentile);
-  return { cpu, userCpu: (cpu * user) / (user + system), systemCpu: (cpu * system) / (user + system) };
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return measured.map(({ costs }) => ({ cpu: quantile(costs.slice(bursts.warmUp), percentile) }));
 }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { UsageError } from '../../conformance/options.ts';
 import { figures, find, ratioColumn, ratioOf, resultTable, type Result } from '../measure/experiments.ts';
 import { table } from '../table.ts';
-import { baseline, observed, ours } from './targets.ts';
-import { create, creates, get, list, refused, unauthorized } from './workloads.ts';
+import { baseline, ours } from './targets.ts';
+import { create, creates, get, list } from './workloads.ts';
 
 export interface Report {
   readonly results: readonly Result[];
@@ -28,17 +28,9 @@ export function allFigures({ results, lacks, source, processes }: Report): strin
     ratioColumn(`p99, ${ours} ÷ it`, 'p99', ours, true),
     ...figures,
   ];
-  const toList = [unauthorized, refused].map(({ title }) =>
-    `${title} ${ratioOf(find(results, title, ours), find(results, list.title, ours), 'userCpu')}`);
-  const toPlain = Object.keys(observed).flatMap((name) => {
-    const result = find(results, list.title, name);
-    return result === undefined ? [] : `${name} ${ratioOf(result, find(results, list.title, ours), 'userCpu')}`;
-  });
   const missing = Object.entries(lacks).filter(([, text]) => text !== '').map(([name, text]) => `- ${name}: ${text}`);
   return [
     resultTable(results, columns),
-    `User CPU of ${ours} ÷ that of its list: ${toList.join(', ')}.`,
-    ...(toPlain.length === 0 ? [] : [`User CPU of a list ÷ that of ${ours} alone: ${toPlain.join(', ')}.`]),
     `Median (minimum–maximum) of fresh processes of each target: ${processes}. CPU time is per request. p50 and p99 are
 without the first tenth of the responses; memory is measured after the load.`,
     ...(missing.length === 0 ? [] : [`What the targets lack:\n\n${missing.join('\n')}`]),
