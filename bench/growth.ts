@@ -1,7 +1,7 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { join } from 'node:path';
 import { integer } from '../conformance/options.ts';
-import { folderBeforeSnapshot, measureSnapshot, measureSnapshotAlone, type Snapshot } from './growth/snapshot.ts';
+import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
 import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { LoadClient } from './measure/client.ts';
@@ -75,7 +75,7 @@ async function measureGrowth(
   const results = Object.keys(workloads).flatMap((workload) =>
     [small, large].map(({ name }) => ({ workload, target: name, samples: [] as BurstSample[] })));
   const starts: Start[] = [];
-  const snapshots: (Snapshot & { readonly aloneMs: number })[] = [];
+  const snapshots: Snapshot[] = [];
   for (let pass = 1; pass <= processes; pass++) {
     progress(`process ${pass} of ${processes} of each server`);
     await withServerOn(large.folder, async (largeServer) => {
@@ -88,12 +88,9 @@ async function measureGrowth(
         }
       });
     });
-    progress(`process ${pass} of ${processes} of each server`, 'snapshots without and under load');
-    const creates = (server: OwnServer) => clientOf('create', randomIntegers(pass), beforeSnapshot, server);
-    const { folder } = beforeSnapshot;
-    const aloneMs = await withServerOn(folder, (server) => measureSnapshotAlone(server, creates(server)));
-    const underLoad = await withServerOn(folder, (server) => measureSnapshot(server, creates(server)));
-    snapshots.push({ ...underLoad, aloneMs });
+    progress(`process ${pass} of ${processes} of each server`, 'a snapshot under load');
+    snapshots.push(await withServerOn(beforeSnapshot.folder, (server) =>
+      measureSnapshot(server, clientOf('create', randomIntegers(pass), beforeSnapshot, server))));
   }
   const text = (value: (one: Start) => number, digits = 0) =>
     spreadText(spread(starts.map(value)), (figure) => figure.toFixed(digits));
@@ -104,9 +101,9 @@ async function measureGrowth(
       ['JSON.parse of its snapshot', text(({ parseMs }) => parseMs), text(({ parseCpuMs }) => parseCpuMs), '–'],
       ['ratio', text((one) => one.ms / one.parseMs, 2), text((one) => one.cpuMs / one.parseCpuMs, 2), '–'],
     ]),
-    table([`snapshot of ${beforeSnapshot.name}`, 'without load', 'under load', 'the load alone'], [
-      ['longest event loop delay, ms', msText(snapshots.map(({ aloneMs }) => aloneMs)), ...periods(snapshots, 'stall')],
-      ['slowest response, ms', '–', ...periods(snapshots, 'slowest')],
+    table([`snapshot of ${beforeSnapshot.name}`, 'under load', 'the load alone'], [
+      ['longest event loop delay, ms', ...periods(snapshots, 'stall')],
+      ['slowest response, ms', ...periods(snapshots, 'slowest')],
     ]),
     'The start includes that of Node; `JSON.parse` does not. The load is 16 connections that create without a pause.',
     burstsNote(bursts, processes),
@@ -155,11 +152,8 @@ async function stockOf(folder: string, animals: number): Promise<Stock> {
 }
 
 function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {
-  return (['during', 'without'] as const).map((period) => msText(snapshots.map((one) => one[period][figure])));
-}
-
-function msText(values: readonly number[]): string {
-  return spreadText(spread(values), (ms) => ms.toFixed(1));
+  return (['during', 'without'] as const).map((period) =>
+    spreadText(spread(snapshots.map((one) => one[period][figure])), (ms) => ms.toFixed(1)));
 }
 
 function count(number: number): string {

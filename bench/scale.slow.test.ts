@@ -9,7 +9,7 @@ import { noPostgres } from '../harness/postgres.ts';
 import { Program } from '../harness/program.ts';
 import type { Result } from './measure/experiments.ts';
 import { arePeersInstalled } from './peers/install.ts';
-import type { ScaleSample } from './scale/targets.ts';
+import type { ScaleSample } from './speed/check.ts';
 
 const binaries = await postgresBinaries(process.env['CI'] === 'true');
 

@@ -7,12 +7,11 @@ import {
   figureColumn, figures, find, ratioColumn, ratios, resultTable, runExperiments, spread, spreadText, type Result,
 } from './measure/experiments.ts';
 import { BenchDatabase, noServer } from './scale/database.ts';
-import {
-  measureOnDatabase, measurePeer, measureServers, onDatabase, peer, type ScaleSample,
-} from './scale/targets.ts';
+import { measureOnDatabase, measurePeer, onDatabase, peer } from './scale/targets.ts';
 import { admissions, created, gets, keys, lists } from './scale/workloads.ts';
 import { arePeersInstalled, installPeers, peerVersions } from './peers/install.ts';
 import { progress } from './measure/progress.ts';
+import { measureServers, type ScaleSample } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
 import { animals, type Workload } from './speed/workloads.ts';
 import { table } from './table.ts';

@@ -8,7 +8,7 @@ import { machineLine, quickRun, runBench, thoroughRun } from './measure/command.
 import { runExperiments } from './measure/experiments.ts';
 import { progress } from './measure/progress.ts';
 import { installPeers, peerVersions } from './peers/install.ts';
-import { measureTarget } from './speed/check.ts';
+import { measureServers } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';
 import { ours, ownTargets, peers } from './speed/targets.ts';
 import { animals, creates, reads, workloads } from './speed/workloads.ts';
@@ -40,7 +40,11 @@ vary with the load of the machine.`,
     const experiments = (given.peers ? [...reads, ...creates] : workloads).flatMap((workload) =>
       targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
         ...{ workload: workload.title, target: target.name },
-        measure: async () => measureTarget(await target.start(workload), workload, settings),
+        measure: async () => {
+          const running = [await target.start(workload)];
+          const { databaseCpu: _, ...sample } = await measureServers(running, workload, settings);
+          return sample;
+        },
       })));
     const results = await runExperiments(experiments, settings.processes);
     if (results.every(({ samples }) => samples.length === 0)) {

@@ -2,9 +2,8 @@
  * How long the event loop is blocked while a snapshot of all animals is written. The server writes one when its journal
  * has become longer than its snapshot. It starts on a folder whose journal is almost that long, and creates extend it.
  */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadClient } from '../measure/client.ts';
 import { filledFolder, type OwnServer } from '../measure/own-server.ts';
 
@@ -16,11 +15,6 @@ export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
 
 /** Room in the journal for about 370 creates. */
 const spareBytes = 64 * 1024;
-/** The first requests of a process take up to 20 ms, because its code is not compiled yet. */
-const firstCreates = 250;
-/** How many creates are sent at a time until the snapshot has begun. */
-const createsPerTry = 10;
-const maxSnapshotMs = 60_000;
 /**
  * With this share of the animals in the snapshot, the journal with the others is as long as the snapshot, because lines
  * of the journal are longer.
@@ -35,27 +29,6 @@ const creates = 20_000;
  */
 export async function folderBeforeSnapshot(animals: number): Promise<readonly [folder: string, animals: number]> {
   return filledFolder(Math.round(shareInSnapshot * animals), spareBytes);
-}
-
-/**
- * Returns the longest delay of the event loop of a fresh server on a copy of that folder while it writes a snapshot and
- * receives no request. Closes the client.
- */
-export async function measureSnapshotAlone({ folder, process }: OwnServer, client: LoadClient): Promise<number> {
-  const path = join(folder, 'pets.json');
-  const inode = (): number => statSync(path).ino;
-  const before = inode();
-  await client.send(firstCreates);
-  while (!existsSync(`${path}.tmp`)) {
-    if (inode() !== before) throw new Error('a snapshot was written before it was observed');
-    await client.send(createsPerTry);
-  }
-  client.close();
-  await process.usage('watch');
-  for (const until = performance.now() + maxSnapshotMs; inode() === before; await sleep(10)) {
-    if (performance.now() > until) throw new Error('no snapshot was written where one was due');
-  }
-  return (await process.usage()).stallMs ?? NaN;
 }
 
 /** Measures one snapshot of a fresh server on a copy of that folder, with a client that creates. Closes the client. */

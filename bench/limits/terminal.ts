@@ -4,6 +4,7 @@ import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
+import { table } from '../table.ts';
 import type { LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles, type Latency } from './responses.ts';
 import type { Estimate } from './run-scenarios.ts';
@@ -30,8 +31,6 @@ export function prefaceText(
   const rows = scenarios.map(({ scenario: { name }, cost: { withKey, quiet = 0, withoutKey = 0, seconds } }) =>
     [name, withKey === 0 ? 'skipped' : grouped(withKey + quiet), grouped(withoutKey), duration(seconds)]);
   const all = ['total', grouped(total.withKey + total.quiet), grouped(total.withoutKey), duration(total.seconds)];
-  const table = [['scenario', 'requests with a key', 'without', 'about'], ...rows, all].map((cells) =>
-    `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(10) : cell.padStart([0, 19, 8, 12][i]!))).join('  ')}`);
   const short = dayLeft === undefined || dayLeft >= total.withKey
     ? '.'
     : `, and only ${grouped(dayLeft)} are left: what does not fit is not tested (exit code 2).`;
@@ -42,7 +41,7 @@ it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
   return [
     visible(`${target}${ownServer ? ", this project's own server" : ''}; ${planText(settings)}`),
     loadText(settings),
-    `\n${table.join('\n')}\n`,
+    `\n${table(['scenario', 'requests with a key', 'without', 'about'], [...rows, all])}\n`,
     `At most ${count(most, 'request')} in all, the first one included. ${use}\n`,
   ].join('\n');
 }

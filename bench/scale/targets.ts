@@ -3,10 +3,10 @@ import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
 import { built, serverPath } from '../../harness/server.ts';
 import { unpinServer } from '../measure/cores.ts';
-import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
+import type { Duration } from '../measure/load.ts';
 import { unlimited } from '../measure/own-server.ts';
 import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
-import { withClients } from '../speed/check.ts';
+import { measureServers, type ScaleSample } from '../speed/check.ts';
 import type { RunningTarget } from '../speed/running-target.ts';
 import { ours, peerCommand, startPeer } from '../speed/targets.ts';
 import { animals, type Workload } from '../speed/workloads.ts';
@@ -14,43 +14,6 @@ import type { BenchDatabase } from './database.ts';
 
 export const onDatabase = `${ours} on PostgreSQL`;
 export const peer = 'fastify + PostgreSQL';
-
-export interface ScaleSample extends Sample {
-  /** CPU time of the database per request, user and system, in microseconds; NaN without a database. */
-  readonly databaseCpu: number;
-}
-
-/**
- * Measures servers that share a workload, after they were warmed up, and stops them.
- *
- * @param databaseCpu returns the CPU time that the database has used so far
- * @throws Error that states which response was wrong, or how a server ended
- */
-export async function measureServers(
-  servers: readonly RunningTarget[], workload: Workload, duration: Duration, databaseCpu = (): number => NaN,
-): Promise<ScaleSample> {
-  const share = { ...workload, connections: workload.connections / servers.length };
-  try {
-    return await withClients(servers, share, async (clients) => {
-      const all = <T>(task: (server: ServerProcess, client: (typeof clients)[number]) => Promise<T>): Promise<T[]> =>
-        Promise.all(servers.map(({ process }, i) => process.during(task(process, clients[i]!))));
-      const perSecond = Math.min(...(await all((_, client) => warmUp(client, duration))));
-      const amount = Math.max(3 * share.connections, Math.round(perSecond * duration.seconds));
-      const before = databaseCpu();
-      const samples = await all((process, client) => measureLoad(process, client, amount));
-      const sum = (figure: keyof Sample): number => samples.reduce((total, sample) => total + sample[figure], 0);
-      const mean = (figure: keyof Sample): number => sum(figure) / samples.length;
-      return {
-        ...{ requests: sum('requests'), perSecond: sum('perSecond'), resident: mean('resident') },
-        ...{ userCpu: mean('userCpu'), systemCpu: mean('systemCpu'), p50: mean('p50'), p99: mean('p99') },
-        ...{ startMs: mean('startMs'), startCpuMs: mean('startCpuMs') },
-        databaseCpu: (databaseCpu() - before) / sum('requests'),
-      };
-    });
-  } finally {
-    for (const { process } of servers) await process.stop();
-  }
-}
 
 /**
  * Measures `count` servers of this project on a fresh database. One server has a core of its own, as other targets

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import type { Duration } from '../measure/load.ts';
-import { measureTarget, measureTargets, withClients } from './check.ts';
+import { measureServers, measureTargets, withClients } from './check.ts';
 import type { RunningTarget } from './running-target.ts';
 import { checkService } from './testing/service.ts';
 import { errorResponse, right, serve, type TargetResponse } from './testing/target.ts';
@@ -92,7 +92,7 @@ describe('a target that goes wrong while it is measured', () => {
   };
 
   it('has no figures, by a load or by bursts', async (t) => {
-    await assert.rejects(measureTarget(await serveUntil(t, 120), get, duration), /must return .*; received: .*\[\]$/);
+    await assert.rejects(measureServers([await serveUntil(t, 120)], get, duration), /must return .*; received: .*\[\]$/);
     const targets = [await serveUntil(t, Infinity), await serveUntil(t, 120)];
     const bursts = { requests: 50, warmUp: 1, counted: 2 };
     await assert.rejects(measureTargets(targets, get, bursts), /must return .*; received: .*\[\]$/);
@@ -104,6 +104,6 @@ describe('a target that goes wrong while it is measured', () => {
       request.method === 'GET' && Number(request.url.split('/').at(-1)) > 1_100
         ? errorResponse(404)
         : respond(request, body));
-    await assert.rejects(measureTarget(target, create, duration), /GET \/v1\/pets\/11\d\d must return 200 .*404/);
+    await assert.rejects(measureServers([target], create, duration), /GET \/v1\/pets\/11\d\d must return 200 .*404/);
   });
 });

@@ -2,27 +2,48 @@
 import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
 import { LoadClient } from '../measure/client.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
+import type { ServerProcess } from '../measure/server-process.ts';
 import { requestsOf, responsesTo, type Created, type RunningTarget } from './running-target.ts';
 import type { Workload } from './workloads.ts';
 
 /** How many of the animals that a target has created are read back. */
 const samples = 50;
 
+export interface ScaleSample extends Sample {
+  /** CPU time of the database per request, user and system, in microseconds; NaN without a database. */
+  readonly databaseCpu: number;
+}
+
 /**
- * Measures a running target under a workload, after it was warmed up, and stops it.
+ * Measures servers that share a workload, after they were warmed up, and stops them. Of several servers, the numbers of
+ * requests are added, and the other figures are means.
  *
- * @throws Error that states which response was wrong, or how the target ended
+ * @param databaseCpu returns the CPU time that the database has used so far
+ * @throws Error that states which response was wrong, or how a server ended
  */
-export async function measureTarget(target: RunningTarget, workload: Workload, duration: Duration): Promise<Sample> {
+export async function measureServers(
+  servers: readonly RunningTarget[], workload: Workload, duration: Duration, databaseCpu = (): number => NaN,
+): Promise<ScaleSample> {
+  const share = { ...workload, connections: workload.connections / servers.length };
   try {
-    return await target.process.during(withClients([target], workload, async ([client]) => {
-      const perSecond = await warmUp(client!, duration);
-      // The first tenth of the latencies is excluded, so each connection sends several requests.
-      const amount = Math.max(3 * workload.connections, Math.round(perSecond * duration.seconds));
-      return measureLoad(target.process, client!, amount);
-    }));
+    return await withClients(servers, share, async (clients) => {
+      const all = <T>(task: (server: ServerProcess, client: (typeof clients)[number]) => Promise<T>): Promise<T[]> =>
+        Promise.all(servers.map(({ process }, i) => process.during(task(process, clients[i]!))));
+      const perSecond = Math.min(...(await all((_, client) => warmUp(client, duration))));
+      const amount = Math.max(3 * share.connections, Math.round(perSecond * duration.seconds));
+      const before = databaseCpu();
+      const samples = await all((process, client) => measureLoad(process, client, amount));
+      const sum = (figure: keyof Sample): number => samples.reduce((total, sample) => total + sample[figure], 0);
+      const mean = (figure: keyof Sample): number => sum(figure) / samples.length;
+      return {
+        ...{ requests: sum('requests'), perSecond: sum('perSecond'), resident: mean('resident') },
+        ...{ userCpu: mean('userCpu'), systemCpu: mean('systemCpu'), p50: mean('p50'), p99: mean('p99') },
+        ...{ startMs: mean('startMs'), startCpuMs: mean('startCpuMs') },
+        databaseCpu: (databaseCpu() - before) / sum('requests'),
+      };
+    });
   } finally {
-    await target.process.stop();
+    for (const { process } of servers) await process.stop();
   }
 }
 
