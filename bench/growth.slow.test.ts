@@ -23,7 +23,6 @@ test('a run: exit 0, the tables, the results, and nothing left behind', async (t
   for (const page of ['page', 'page by status', 'get', 'create'])
     for (const animals of ['1,000', '2,000']) assert.ok(stdout.includes(`| ${page}: ${animals} animals `), stdout);
   assert.match(stdout, /\n\| start with 2,000 animals +\|[^]*\n\| petstore +\| +\d+ \(\S+\) \|/);
-  assert.match(stdout, /\n\| ratio +\| +\d+\.\d\d \(/);
   assert.match(stdout, /\n\| longest event loop delay, ms \| +\d+\.\d \(\S+\) \|/);
   assert.match(stderr, /^ {2}filling data folders with 1,000 and 2,000 animals\n/);
   assert.deepEqual(readdirSync(results), ['growth.json']);

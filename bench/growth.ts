@@ -1,5 +1,4 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
-import { join } from 'node:path';
 import { integer } from '../conformance/options.ts';
 import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
 import { workloads } from './growth/workloads.ts';
@@ -8,7 +7,7 @@ import { LoadClient } from './measure/client.ts';
 import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
 import type { OwnServer } from './measure/own-server.ts';
-import { filledFolder, makeLimitedKey, runNode, unlimited, withServerOn } from './measure/own-server.ts';
+import { filledFolder, makeLimitedKey, unlimited, withServerOn } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { randomIntegers, type Random } from './measure/random.ts';
 import { table } from './table.ts';
@@ -31,15 +30,8 @@ interface Stock {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A start of a server, and `JSON.parse` of its snapshot in a process of its own, in milliseconds. */
-interface Start {
-  readonly ms: number;
-  readonly cpuMs: number;
-  readonly parseMs: number;
-  readonly parseCpuMs: number;
-  /** The memory of the server after the start, in bytes. */
-  readonly resident: number;
-}
+/** What the start of a server took, in milliseconds, and its memory after the start, in bytes. */
+type Start = Readonly<Record<'ms' | 'cpuMs' | 'resident', number>>;
 
 const columns = (small: string) => [
   ratioColumn<keyof BurstSample>(`CPU ÷ ${small}`, 'cpu', small),
@@ -79,7 +71,8 @@ async function measureGrowth(
   for (let pass = 1; pass <= processes; pass++) {
     progress(`process ${pass} of ${processes} of each server`);
     await withServerOn(large.folder, async (largeServer) => {
-      starts.push(await startOf(largeServer));
+      const { startMs: ms, startCpuMs: cpuMs } = largeServer.process;
+      starts.push({ ms, cpuMs, resident: (await largeServer.process.usage()).resident });
       await withServerOn(small.folder, async (smallServer) => {
         for (const [index, name] of Object.keys(workloads).entries()) {
           progress(`process ${pass} of ${processes} of each server`, name);
@@ -92,20 +85,18 @@ async function measureGrowth(
     snapshots.push(await withServerOn(beforeSnapshot.folder, (server) =>
       measureSnapshot(server, clientOf('create', randomIntegers(pass), beforeSnapshot, server))));
   }
-  const text = (value: (one: Start) => number, digits = 0) =>
-    spreadText(spread(starts.map(value)), (figure) => figure.toFixed(digits));
+  const text = (value: (one: Start) => number) =>
+    spreadText(spread(starts.map(value)), (figure) => figure.toFixed(0));
   const paragraphs = [
     resultTable(results, columns(small.name)),
     table([`start with ${large.name}`, 'duration, ms', 'CPU, ms', 'memory, MB'], [
       ['petstore', text(({ ms }) => ms), text(({ cpuMs }) => cpuMs), text(({ resident }) => resident / 1e6)],
-      ['JSON.parse of its snapshot', text(({ parseMs }) => parseMs), text(({ parseCpuMs }) => parseCpuMs), '–'],
-      ['ratio', text((one) => one.ms / one.parseMs, 2), text((one) => one.cpuMs / one.parseCpuMs, 2), '–'],
     ]),
     table([`snapshot of ${beforeSnapshot.name}`, 'under load', 'the load alone'], [
       ['longest event loop delay, ms', ...periods(snapshots, 'stall')],
       ['slowest response, ms', ...periods(snapshots, 'slowest')],
     ]),
-    'The start includes that of Node; `JSON.parse` does not. The load is 16 connections that create without a pause.',
+    'The start includes that of Node. The load is 16 connections that create without a pause.',
     burstsNote(bursts, processes),
     machineLine(here),
   ];
@@ -135,14 +126,6 @@ async function measureGrowth(
       return { ...request, headers: { ...stock.headers, ...request.headers } };
     });
     return new LoadClient(baseUrl, requests, connections);
-  }
-
-  async function startOf(server: OwnServer): Promise<Start> {
-    const { startMs: ms, startCpuMs: cpuMs } = server.process;
-    const { resident } = await server.process.usage();
-    const parse = await runNode(new URL('growth/parse.mjs', import.meta.url), join(large.folder, 'pets.json'));
-    const parsed = JSON.parse(parse) as Readonly<Record<'ms' | 'cpuMs', number>>;
-    return { ms, cpuMs, parseMs: parsed.ms, parseCpuMs: parsed.cpuMs, resident };
   }
 }
 

@@ -59,6 +59,7 @@ export class ScenarioContext {
   /** The stops of this process until the last response: judging takes long, too. */
   stops: number;
   readonly #options: ContextOptions;
+  readonly #aborted: Promise<unknown>;
   /** For each key: the last reading, and all responses. */
   readonly #read = new Map<Key, Read>();
   readonly #responses = new Map<Key, Response[]>();
@@ -67,6 +68,7 @@ export class ScenarioContext {
     this.#options = options;
     ({ settings: this.settings, keys: this.keys, clock: this.clock } = options);
     this.client = client;
+    this.#aborted = new Promise((resolve) => options.signal.addEventListener('abort', resolve));
     this.stops = (options.stops ?? processStops).count;
   }
 
@@ -96,11 +98,6 @@ export class ScenarioContext {
     return (await this.send({ key, amount: 1, connections: 1 })).responses[0]!;
   }
 
-  /** The last reading of a key; undefined if it has none. */
-  lastOf(key: Key): Read | undefined {
-    return this.#read.get(key);
-  }
-
   /** All responses to a key, as they were received. */
   responsesOf(key: Key): readonly Response[] {
     return this.#responses.get(key) ?? [];
@@ -115,11 +112,7 @@ export class ScenarioContext {
     if (ms <= 0) return;
     const { signal } = this.#options;
     this.doing(`waiting ${Math.ceil(ms / 1_000)} s ${why}`);
-    let wake = (): void => {};
-    const aborted = new Promise<void>((resolve) => (wake = resolve));
-    signal.addEventListener('abort', wake);
-    await Promise.race([this.clock.sleep(ms), aborted]);
-    signal.removeEventListener('abort', wake);
+    await Promise.race([this.clock.sleep(ms), this.#aborted]);
     signal.throwIfAborted();
   }
 

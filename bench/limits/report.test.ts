@@ -165,14 +165,7 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
     settings: { ...usualSettings, plan: 'free', untilBan: true },
   });
   assert.match(text, /plan free: 60 requests a minute, 1,000 a day/);
-  assert.match(text, /At most [\d,]+ requests in all, [^]* Of its day they take [\d,]+ at most[.,]/);
-  assert.match(
-    prefaceText(
-      { ...estimate, dayLeft: 99 },
-      { ...about, target: '', settings: usualSettings },
-    ),
-    /limits as the headers show.* they take [\d,]+ at most, and only 99 are left: what does not fit is not tested/s,
-  );
+  assert.match(text, /At most [\d,]+ requests in all, [^]* Of its day they take [\d,]+ at most\./);
   await run.run(estimate);
   const report = run.report(about);
   for (const { scenario, cost } of estimate.scenarios) {

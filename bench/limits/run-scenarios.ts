@@ -1,10 +1,10 @@
 /** Runs the scenarios in turn: estimates their cost, compares it with the key's day, and collects the results. */
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
 import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
-import { longWindowMs, plans } from '../../conformance/client/pacing.ts';
+import { plans } from '../../conformance/client/pacing.ts';
 import { nameOf } from '../../conformance/client/request.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import { count, duration, grouped, verdicts } from '../../conformance/report/words.ts';
+import { duration, grouped, verdicts } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
@@ -22,8 +22,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * The most requests that a run will send, by scenario and in total, including the first one; and what is left of the
- * day.
+ * The most requests that a run will send, by scenario and in total, including the first one.
  */
 export type Estimate = Awaited<ReturnType<Run['open']>>;
 
@@ -90,7 +89,7 @@ export class Run {
     }
     this.#client.budget = most;
     const total = { withKey, quiet, withoutKey, seconds: sum('seconds') };
-    return { scenarios: costs, total, limit, most, dayLeft: this.#dayLeft() };
+    return { scenarios: costs, total, limit, most };
   }
 
   /** Runs the scenarios, and calls `ended` with the result of each. */
@@ -99,7 +98,7 @@ export class Run {
     for (const { scenario, cost } of estimate.scenarios) {
       this.#context.name = scenario.name;
       this.#context.doing(`begins, about ${duration(secondsLeft)} left`);
-      this.#results.push(await this.#runOne(scenario, cost));
+      this.#results.push(await this.#runOne(scenario));
       ended(this.#results.at(-1)!);
       secondsLeft -= cost.seconds;
     }
@@ -126,12 +125,12 @@ export class Run {
     return redacted(report, (text) => keys.redact(text)) as LimitsReport;
   }
 
-  async #runOne(scenario: Scenario, cost: Cost): Promise<ScenarioResult> {
+  async #runOne(scenario: Scenario): Promise<ScenarioResult> {
     const { clock } = this.#options;
     const { name, text, demanded } = scenario;
     const context = this.#context;
     const [from, began, stops] = [context.log.length, clock.now(), context.stops];
-    const judged = await this.#outcomeOf(scenario, cost);
+    const judged = await this.#outcomeOf(scenario);
     const outcome = context.stops === stops ? judged : afterStop(judged);
     const entries = context.log.slice(from);
     const keyed = entries.filter(({ client }) => client !== 'no key').map(({ response }) => response);
@@ -146,14 +145,9 @@ export class Run {
     };
   }
 
-  async #outcomeOf(scenario: Scenario, cost: Cost): Promise<Outcome> {
+  async #outcomeOf(scenario: Scenario): Promise<Outcome> {
     const nothing = { failures: [], figures: {}, latencies: {} };
     if (this.#aborted !== undefined) return { verdict: 'skipped', reason: this.#aborted, ...nothing };
-    const left = this.#dayLeft();
-    if (left !== undefined && cost.withKey > left) {
-      const reason = `it may take ${count(cost.withKey, 'request')}, and the key's day has only ${grouped(left)} left`;
-      return { verdict: 'inconclusive', reason, ...nothing };
-    }
     const began = this.#options.clock.now();
     try {
       const finding = await scenario.run(this.#context);
@@ -177,8 +171,8 @@ export class Run {
   }
 
   /**
-   * The key's requests per minute: those of its plan, otherwise as the headers state. If the headers show the limit of
-   * the day, it identifies the plan and thus the limit per minute.
+   * The key's requests per minute: those of its plan, otherwise as the headers state. A limit that is only that of a day
+   * identifies the plan and thus the limit per minute.
    *
    * @throws Untestable if neither states it
    */
@@ -186,25 +180,9 @@ export class Run {
     const { plan } = this.#options.settings;
     if (plan !== undefined) return plans[plan].perMinute;
     if (reading === undefined) throw new Untestable('the response has no X-RateLimit headers');
-    const ofDay = this.#isLong(reading) && Object.values(plans).find(({ perDay }) => perDay === reading.limit);
-    return ofDay ? ofDay.perMinute : reading.limit;
-  }
-
-  /**
-   * What is left of the key's day: what the headers state if they show the day, otherwise what its plan has less what
-   * was sent. Undefined if neither is known, or the key was created for this run.
-   */
-  #dayLeft(): number | undefined {
-    const { keys, settings } = this.#options;
-    if (keys.main.own) return undefined;
-    const reading = this.#context.lastOf(keys.main)?.reading;
-    if (reading !== undefined && this.#isLong(reading)) return reading.remaining;
-    return settings.plan && Math.max(0, plans[settings.plan].perDay - this.#client.sent.withKey);
-  }
-
-  /** Whether the window of a reading is that of the day. */
-  #isLong({ reset }: Reading): boolean {
-    return reset * 1_000 - this.#client.serverClock.time(this.#options.clock.now()) > longWindowMs;
+    const known = Object.values(plans);
+    const isOfMinute = known.some(({ perMinute }) => perMinute === reading.limit);
+    return (isOfMinute ? undefined : known.find(({ perDay }) => perDay === reading.limit))?.perMinute ?? reading.limit;
   }
 }
 

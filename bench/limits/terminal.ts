@@ -25,19 +25,16 @@ export function loadText({ connections, rate, duration: seconds }: Settings): st
 
 /** What a run will send: printed before it starts. */
 export function prefaceText(
-  { scenarios, total, most, limit, dayLeft }: Estimate,
+  { scenarios, total, most, limit }: Estimate,
   { target, ownServer, settings }: Pick<LimitsReport, 'target' | 'ownServer' | 'settings'>,
 ): string {
   const rows = scenarios.map(({ scenario: { name }, cost: { withKey, quiet = 0, withoutKey = 0, seconds } }) =>
     [name, withKey === 0 ? 'skipped' : grouped(withKey + quiet), grouped(withoutKey), duration(seconds)]);
   const all = ['total', grouped(total.withKey + total.quiet), grouped(total.withoutKey), duration(total.seconds)];
-  const short = dayLeft === undefined || dayLeft >= total.withKey
-    ? '.'
-    : `, and only ${grouped(dayLeft)} are left: what does not fit is not tested (exit code 2).`;
   const use = ownServer
     ? 'The keys are created for this run, and nobody else needs them.'
     : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each): nobody else should need
-it meanwhile. Of its day they take ${grouped(total.withKey)} at most${short}`;
+it meanwhile. Of its day they take ${grouped(total.withKey)} at most.`;
   return [
     visible(`${target}${ownServer ? ", this project's own server" : ''}; ${planText(settings)}`),
     loadText(settings),
