@@ -13,7 +13,7 @@ import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Entry } from './log.ts';
-import { isAdmitted, isRefused, withoutHeaders, type Read, type Response } from './responses.ts';
+import { isAdmitted, isRefused, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
 
 /** The longest window that a run waits for. */
@@ -146,7 +146,7 @@ export class ScenarioContext {
       const name = key === this.keys.main ? 'key' : 'second key';
       if (response.status === 401) throw new Inconclusive(`the ${name} returned 401 instead of 200`);
       const { reading } = response;
-      if (reading === undefined) throw new Inconclusive(withoutHeaders([response])[0]);
+      if (reading === undefined) throw new Inconclusive(`a ${response.status} has no X-RateLimit headers`);
       const read = { ...response, reading };
       const { limit, remaining } = reading;
       this.#requireShort(key, read);

@@ -4,7 +4,7 @@ import { redactor } from '../../conformance/client/credentials.ts';
 
 export interface Key {
   readonly secret: string;
-  /** Whether it was created for this run, so that its day may be used up. */
+  /** Whether it was created for this run, as all keys then are. */
   readonly own: boolean;
   /** The key of a quiet client. If it was given, its plan may differ from that of the main key. */
   readonly quiet: boolean;
@@ -17,8 +17,6 @@ export interface Keys {
   spare(): Promise<Key>;
   /** A second key for a quiet client; undefined if there is none. */
   quiet(): Promise<Key | undefined>;
-  /** Whether keys are created as needed. */
-  readonly unlimited: boolean;
   /** Replaces every key in a text. */
   redact(text: string): string;
 }
@@ -28,7 +26,7 @@ export function givenKeys(main: string, neighbour: string | undefined): Keys {
   const key = { secret: main, own: false, quiet: false };
   const quiet = neighbour === undefined ? undefined : { secret: neighbour, own: false, quiet: true };
   const redact = redactor([main, neighbour].filter((secret) => secret !== undefined));
-  return { main: key, spare: async () => key, quiet: async () => quiet, unlimited: false, redact };
+  return { main: key, spare: async () => key, quiet: async () => quiet, redact };
 }
 
 /** Keys that `make` creates. */
@@ -40,7 +38,7 @@ export async function madeKeys(make: () => Promise<string>): Promise<Keys> {
     return { secret, own: true, quiet };
   };
   const redact = (text: string) => redactor(secrets)(text);
-  return { main: await create(), spare: () => create(), quiet: () => create(true), unlimited: true, redact };
+  return { main: await create(), spare: () => create(), quiet: () => create(true), redact };
 }
 
 /** A wrong key of the same form: a server may refuse other forms before it compares or hashes a key. */

@@ -49,16 +49,10 @@ export function statusesOf(responses: readonly Response[]): string | undefined {
   return counts.size === 0 ? undefined : [...counts].map(([status, n]) => `${n} × ${status}`).join(', ');
 }
 
-/** What is wrong with these responses individually, whether or not the right number of them was refused. */
+/** Which statuses of these responses are neither those of an admitted request nor 429; empty if none is. */
 export function wrongIn(responses: readonly Response[]): readonly string[] {
   const other = statusesOf(responses.filter((response) => !isAdmitted(response) && !isRefused(response)));
-  return [...(other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`]), ...withoutHeaders(responses)];
-}
-
-/** Which of these responses lack the three headers, in a sentence; empty if none does. */
-export function withoutHeaders(responses: readonly Response[]): readonly string[] {
-  const bare = statusesOf(responses.filter(({ reading }) => reading === undefined));
-  return bare === undefined ? [] : [`${bare} without the X-RateLimit headers, which every response carries`];
+  return other === undefined ? [] : [`${other}, but only 2xx and 429 are allowed`];
 }
 
 export interface Latency {

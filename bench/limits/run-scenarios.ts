@@ -76,8 +76,8 @@ export class Run {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
     }
     const limit = this.#limitOf(first.reading);
-    const hasQuiet = keys.unlimited || (await keys.quiet()) !== undefined;
-    const conditions = { ...settings, limit, unlimitedKeys: keys.unlimited, hasQuiet };
+    const hasQuiet = keys.main.own || (await keys.quiet()) !== undefined;
+    const conditions = { ...settings, limit, unlimitedKeys: keys.main.own, hasQuiet };
     const chosen = scenarios.filter(({ name }) => names.includes(name));
     const costs = chosen.map((scenario) => ({ scenario, cost: scenario.cost(conditions) }));
     const sum = (of: keyof Cost) => costs.reduce((all, { cost }) => all + (cost[of] ?? 0), 0);
