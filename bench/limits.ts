@@ -1,5 +1,5 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
@@ -13,7 +13,6 @@ import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals, temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { makeKey, startServer } from '../harness/server.ts';
-import { comparisonText, readEarlier } from './limits/compare.ts';
 import { limitsHtml } from './limits/html.ts';
 import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
@@ -32,10 +31,7 @@ let redact = redactor(secretsIn(process.argv.slice(2), process.env));
 const print = (text: string): void => console.log(redact(text));
 
 async function main(options: Options): Promise<number> {
-  const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, compare, ...settings } = options;
-  const earlier = compare === undefined
-    ? undefined
-    : withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
+  const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, ...settings } = options;
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
   const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);
@@ -56,7 +52,6 @@ async function main(options: Options): Promise<number> {
       print(resultText(result, screen));
     });
     const report = run.report({ bench: { name: 'petstore-bench-limits', version, node: process.version }, ownServer });
-    if (earlier !== undefined) print(`${comparisonText(earlier, report)}\n`);
     print(verdictText(report, screen));
     if (folder !== undefined) {
       writeFileSync(join(folder, 'limits.html'), limitsHtml(report));

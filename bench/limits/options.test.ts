@@ -37,14 +37,12 @@ test('all options', () => {
     '--until-ban',
     '--report',
     'x',
-    '--compare',
-    'y',
   ];
   assert.deepEqual(options([...flags, '--scenario', 'ban,boundary', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     plan: 'pro',
     ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
-    ...{ report: 'x', compare: 'y' },
+    report: 'x',
     names: ['latency', 'boundary', 'ban'],
   });
 });
@@ -150,7 +148,6 @@ test('the help describes every flag and scenario', () => {
     'rate',
     'until-ban',
     'report',
-    'compare',
   ])
     assert.ok(help.includes(`--${flag} `), flag);
   for (const { name, text } of scenarios) assert.ok(help.includes(`  ${name}`) && help.includes(text), name);

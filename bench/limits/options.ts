@@ -20,8 +20,6 @@ export interface Options extends Settings {
   /** In the order in which they run. */
   readonly names: readonly string[];
   readonly report?: string;
-  /** An earlier limits.json. */
-  readonly compare?: string;
 }
 
 /** The highest values for a server on this machine, and for one on another machine. */
@@ -53,7 +51,6 @@ What is sent
 
 Reports
   --report DIR          write limits.json, limits.html and limits-junit.xml
-  --compare FILE        show what has changed since an earlier limits.json
 
   --help
 
@@ -75,7 +72,6 @@ const flags = {
   rate: { type: 'string', default: '100' },
   'until-ban': { type: 'boolean', default: false },
   report: { type: 'string' },
-  compare: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -130,7 +126,6 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     remote,
     names,
     ...(given.report !== undefined && { report: given.report }),
-    ...(given.compare !== undefined && { compare: given.compare }),
   };
 }
 
