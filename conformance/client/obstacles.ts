@@ -2,13 +2,11 @@
  * Obstacles between the kit and the service: another protocol, a proxy, a firewall, a login page. Their responses show
  * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
-import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
-import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
 import type { Proxy } from './proxy.ts';
@@ -79,19 +77,6 @@ export async function refusalText(response: Response, target: Target, source: st
 export function gatewayText(response: Response, target: Target, requests: string): string {
   const advice = adviceOn(response, target) + (target.proxy === undefined ? '' : noProxyAdvice);
   return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${advice}`;
-}
-
-/**
- * A message that says why the body of a response cannot be read, and what to do; undefined if it can. A body that is
- * text is not compressed, whatever Content-Encoding says.
- */
-export function undecodedText(response: Response, target: Target): string | undefined {
-  const unknown = codingsIn(response.all('content-encoding')).find((coding) => !isDecodable(coding));
-  if (unknown === undefined || isUtf8(response.body)) return undefined;
-  const coding = shortened(unknown.replace(/[^ -~]/g, '?'));
-  const what = `${targetText(target)} returns ${senderOf(response)} in the content coding ${coding}`;
-  const cause = 'the server, or a proxy or CDN in front of it, compresses although the kit asks for identity';
-  return `${what}, which cannot be decoded: ${cause}; turn off this compression for the base URL`;
 }
 
 function adviceOn({ status }: Response, { proxy }: Target): string {
@@ -180,7 +165,7 @@ async function tlsProtocol(url: string): Promise<string | undefined> {
     rejectUnauthorized: false,
   });
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(probeTimeoutMs) });
+    await eventOf(socket, 'secureConnect');
     return socket.alpnProtocol || '';
   } catch (error) {
     return /^ERR_SSL_.*_ALERT_/.test((error as NodeJS.ErrnoException).code ?? '') ? '' : undefined;
@@ -193,11 +178,17 @@ async function tlsProtocol(url: string): Promise<string | undefined> {
 async function speaksHttp2(url: string): Promise<boolean> {
   const session = connectHttp2(url, { rejectUnauthorized: false });
   try {
-    await once(session, 'remoteSettings', { signal: AbortSignal.timeout(probeTimeoutMs) });
+    await eventOf(session, 'remoteSettings');
     return true;
   } catch {
     return false;
   } finally {
     session.destroy();
   }
+}
+
+/** @throws Error if a connection fails or is closed before an event, or if the event takes too long */
+async function eventOf(connection: EventEmitter, event: string): Promise<void> {
+  const closed = once(connection, 'close').then(() => Promise.reject(new Error('closed')));
+  await Promise.race([once(connection, event, { signal: AbortSignal.timeout(probeTimeoutMs) }), closed]);
 }

@@ -293,31 +293,26 @@ export class CheckContext {
     const id = this.#check.requirement!;
     const { seed, runs } = this.#session.options;
     const mark = this.#session.ledger.mark(id);
-    let smallest: { failure: Failure; value: T } | undefined;
-    let shrinks = 0;
     let stop: unknown;
-    const property = fc.asyncProperty(arbitrary, async (value) => {
-      if (stop !== undefined || (smallest !== undefined && ++shrinks > maxShrinks)) return;
+    const property = fc.asyncProperty(fc.limitShrink(arbitrary, maxShrinks), async (value) => {
+      if (stop !== undefined) return;
       try {
         await body(value);
       } catch (error) {
-        if (error instanceof Violated) {
-          smallest = { failure: error.failure, value };
-          throw error;
-        }
+        if (error instanceof Violated) throw error;
         // fast-check must not treat any other error as a counterexample.
         stop = error;
       }
     });
-    await fc.check(property, {
+    const { counterexample, errorInstance } = await fc.check(property, {
       seed,
       numRuns: examples.length + this.cases,
       examples: examples.map((value) => [value] as [T]),
     });
-    if (smallest !== undefined) {
+    if (errorInstance instanceof Violated) {
       const failure: Failure = {
-        ...smallest.failure,
-        smallestCase: this.#session.redact(shortened(show(smallest.value), 4000)),
+        ...errorInstance.failure,
+        smallestCase: this.#session.redact(shortened(show(counterexample![0]), 4000)),
         replay: `--only ${id} --seed ${seed} --runs ${runs}`,
       };
       this.#session.ledger.keepOne(id, mark, failure);
