@@ -66,10 +66,7 @@ function prefaceText(session: Session): string {
   const { options, client, clock } = session;
   const target = `${targetText(options)}, seed ${options.seed}`;
   const { withKey, withoutKey, all, creates, seconds } = estimateOf(session);
-  const requests =
-    all < withKey + withoutKey
-      ? `At most ${count(all, 'request')}, of which at most ${withoutKey} without a valid key`
-      : `At most ${count(withKey, 'request')} with the key and ${withoutKey} without a valid one`;
+  const requests = `At most ${count(all, 'request')}, of which at most ${withoutKey} without a valid key`;
   const animals = session.mayWrite
     ? `It creates at most ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
     : 'It creates nothing.';

@@ -2,13 +2,14 @@
  * JUnit XML, as GitLab, Jenkins and GitHub actions read it: a suite for each section, a case for each requirement. Some
  * readers show only the first `<failure>` of a case, so each case has at most one, which contains all failures.
  */
+import { sections } from '../requirements/requirements.ts';
 import { isOutdated, knownText, type KnownResult } from '../verdicts/known.ts';
 import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import { escaped } from './markup.ts';
 import { fieldsOf } from './outline.ts';
 import type { Report } from './report.ts';
 import { visible, visibleLines } from './visible.ts';
-import { bySection, isStrict, sectionTitle } from './words.ts';
+import { isStrict } from './words.ts';
 
 export interface Case {
   readonly name: string;
@@ -32,11 +33,12 @@ export function kindOf(verdict: Verdict): Case['kind'] {
  * are a separate suite.
  */
 export function reportJunit(report: Report): string {
-  const sections = bySection(report.requirements).map(([section, results]): Suite => {
-    return [sectionTitle(section), results.map((result) => requirementCase(result, isStrict(report)))];
+  const suites = sections.map(([number, title]): Suite => {
+    const results = report.requirements.filter(({ section }) => section === number);
+    return [`${number} ${title}`, results.map((result) => requirementCase(result, isStrict(report)))];
   });
   const known: Suite = ['Known deviations', report.known.map(knownCase)];
-  return junitXml(`${report.kit.name} ${report.target}`, report.startedAt, [...sections, known]);
+  return junitXml(`${report.kit.name} ${report.target}`, report.startedAt, [...suites, known]);
 }
 
 function requirementCase(result: RequirementResult, strict: boolean): Case {

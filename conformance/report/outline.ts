@@ -3,7 +3,7 @@ import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
 import type { Report } from './report.ts';
-import { bySection, combinedLines, count, sectionTitle } from './words.ts';
+import { combinedLines, count, sectionTitle } from './words.ts';
 
 export type Field = readonly [label: string, text: string];
 
@@ -53,7 +53,7 @@ export function sectionsOf(report: Report) {
     gaps: {
       title: 'Gaps',
       lead: 'How the server fills the gaps of the specification. The kit does not judge it.',
-      items: bySection(gaps).flatMap(([, group]) => group.map(gapItem)),
+      items: gaps.map(gapItem),
     },
     combined: {
       title: 'Combinations',

@@ -7,7 +7,7 @@ import { sectionsOf, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible } from './visible.ts';
 import {
-  bySection, count, countsText, coveredText, duration, headline, judgedText, requestsSent, signs, unavailableText,
+  count, countsText, coveredText, duration, headline, judgedText, requestsSent, signs, unavailableText,
 } from './words.ts';
 
 /** How to print. */
@@ -60,8 +60,7 @@ function endingOf({ verdict, judged, reason }: RequirementResult): string {
 export function summaryText(report: Report, { colour }: Screen): string {
   const paint = painter(colour);
   const { failed, known, inconclusive } = sectionsOf(report);
-  const gaps = bySection(report.gaps).flatMap(([, group]) => group);
-  const observed = gaps.filter(({ behaviour }) => behaviour !== undefined);
+  const observed = report.gaps.filter(({ behaviour }) => behaviour !== undefined);
   const width = Math.max(...observed.map(({ question }) => question.length));
   const covered = (report.combined ?? []).filter(({ requests }) => requests > 0).map(coveredText);
   const titled = (title: string, lines: readonly string[]) =>

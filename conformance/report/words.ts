@@ -124,16 +124,3 @@ export function sectionTitle(section: string): string {
   const title = sections.find(([number]) => number === section)?.[1];
   return title === undefined ? section : `${section} ${title}`;
 }
-
-/** Groups items by section, in the order of the specification, and unknown sections after them. */
-export function bySection<Item extends { readonly section: string }>(
-  items: readonly Item[],
-): readonly (readonly [section: string, items: readonly Item[]])[] {
-  const groups = new Map<string, Item[]>(sections.map(([number]) => [number, []]));
-  for (const item of items) {
-    const group = groups.get(item.section);
-    if (group === undefined) groups.set(item.section, [item]);
-    else group.push(item);
-  }
-  return [...groups].filter(([, group]) => group.length > 0);
-}

@@ -48,11 +48,6 @@ export class CheckContext {
     return this.#session.exhaustKey;
   }
 
-  /** The text of the valid key. */
-  get secret(): string {
-    return this.#session.options.apiKey;
-  }
-
   get options(): Session['options'] {
     return this.#session.options;
   }
@@ -97,14 +92,9 @@ export class CheckContext {
     await this.sleep(attempt * staleListMs, 'lists disagree; one may be cached');
   }
 
-  /** The kit's clock. */
-  now(): number {
-    return this.#session.clock.now();
-  }
-
   /** The server's clock according to its Date headers, never ahead of it: milliseconds since 1970. */
   serverTime(): number {
-    return this.client.serverClock.time(this.now());
+    return this.client.serverClock.time(this.#session.clock.now());
   }
 
   /**
@@ -274,7 +264,8 @@ export class CheckContext {
   }
 
   get #world(): World {
-    const { fixtures, history, key, secret } = this;
+    const { fixtures, history, key } = this;
+    const secret = this.options.apiKey;
     const unknownId = fixtures.unknownId();
     const id = history.ids()[0] ?? unknownId;
     return { key, secret, category: fixtures.category, id, unknownId, newPet: () => fixtures.newPet() };
