@@ -91,7 +91,7 @@ interface ClientOptions {
   readonly wait: Wait;
   readonly maxRequests?: number;
   /** The requests per minute of the main key, if its plan is known. */
-  readonly perMinute?: number;
+  readonly perMinute?: number | undefined;
   /** The time limit for a complete response; 30 s if absent. */
   readonly timeoutMs?: number;
   /** The stops of this process, except in tests. */

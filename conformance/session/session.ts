@@ -121,16 +121,8 @@ export class Session {
     );
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
-    const isPlanOfMainKey = options.plan !== undefined && options.exhaustKey === undefined;
-    this.client = new Client({
-      baseUrl: options.baseUrl,
-      proxy: options.proxy,
-      clock,
-      wait,
-      ...(options.maxRequests !== undefined && { maxRequests: options.maxRequests }),
-      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-      ...(isPlanOfMainKey && { perMinute: plans[options.plan!].perMinute }),
-    });
+    const planOfMainKey = options.exhaustKey === undefined ? options.plan : undefined;
+    this.client = new Client({ ...options, clock, wait, perMinute: planOfMainKey && plans[planOfMainKey].perMinute });
     const known = (options.known ?? []).filter((deviation) => !isExpired(deviation, this.startedAt));
     this.ledger = new Ledger(options.baseUrl, this.redact, known);
     for (const { id } of requirements.filter((requirement) => this.excludes(requirement.id)))
