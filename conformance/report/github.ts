@@ -4,8 +4,7 @@
  */
 import { isOutdated, knownText } from '../verdicts/known.ts';
 import { isOpen } from '../verdicts/results.ts';
-import { failedGroups } from './groups.ts';
-import { fieldsOf, sectionsOf, type Item } from './outline.ts';
+import { sectionsOf, type Field, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
 import { conclusion, count, countsText, duration, isStrict, requestsSent, signs } from './words.ts';
@@ -33,15 +32,11 @@ function escaped(text: string, characters: string): string {
   return text.replace(/./gs, (character) => (characters.includes(character) ? `%${code(character)}` : character));
 }
 
-/** The annotations of a run: an error for each cause of exit code 1, and a warning for what is inconclusive. */
+/** The annotations of a run: an error for each failure and each line that is out of date, and a warning for what is inconclusive. */
 export function annotations(report: Report): readonly string[] {
   const { requirements, known, conforms } = report;
-  const failed = failedGroups(requirements).map(([first, ...others]) => {
-    const { id, text, failures } = first!;
-    const lines = fieldsOf(failures[0]!).slice(0, 3).map(([label, value]) => `${label}: ${value}`);
-    const same = others.map((other) => other.id).join(', ');
-    return annotation('error', { title: id }, [text, ...lines, same && `same cause: ${same}`].join('\n').trimEnd());
-  });
+  const failed = sectionsOf(report).failed.items.map(({ name, text, fields }) =>
+    annotation('error', { title: name }, [text, ...shortOf(fields).map((field) => field.join(': '))].join('\n')));
   const outdated = known.filter(isOutdated).map((deviation) => {
     const { id, file, line } = deviation;
     return annotation('error', { file, line, title: `Known deviation ${id}` }, knownText(deviation));
@@ -71,10 +66,12 @@ export function jobSummary(report: Report): string {
   return blocks.join('\n\n');
 }
 
+function shortOf(fields: readonly Field[]): readonly Field[] {
+  return fields.filter(([label]) => !longLabels.includes(label));
+}
+
 function itemMarkdown({ name, text, fields }: Item): string {
-  const lines = fields.filter(([label]) => !longLabels.includes(label)).map(([label, value]) => {
-    return `  - ${label}: ${markdown(clipped(value, maxValueLength))}`;
-  });
+  const lines = shortOf(fields).map(([label, value]) => `  - ${label}: ${markdown(clipped(value, maxValueLength))}`);
   return [`- ${markdown(text === undefined ? name : `${name}: ${text}`)}`, ...lines].join('\n');
 }
 

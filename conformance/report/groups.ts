@@ -1,4 +1,4 @@
-/** Groups failures with the same cause, which are reported together, with one example. */
+/** Failures of a requirement that have the same cause, of which one example is reported. */
 import type { Failure, RequirementResult } from '../verdicts/results.ts';
 
 /**
@@ -16,29 +16,4 @@ function kindOf({ required, received }: Failure): string {
 /** One failure of each kind. */
 export function examplesOf({ failures }: RequirementResult): readonly Failure[] {
   return failures.filter((failure, i) => failures.findIndex((other) => kindOf(other) === kindOf(failure)) === i);
-}
-
-/**
- * Whether two failures of different requirements have one cause: one response shows both, or both requests received
- * the same error status instead of the same other status.
- */
-export function haveOneCause(one: Failure, other: Failure): boolean {
-  const isOneResponse = one.curl === other.curl && one.response === other.response;
-  const isErrorStatus = /^\d{3}\b/.test(one.required) && /^[45]\d\d$/.test(one.received);
-  return isOneResponse || (isErrorStatus && kindOf(one) === kindOf(other));
-}
-
-/** The failed requirements in groups whose first failures have one cause. */
-export function failedGroups(requirements: readonly RequirementResult[]): readonly (readonly RequirementResult[])[] {
-  const groups: RequirementResult[][] = [];
-  for (const result of requirements.filter(({ verdict }) => verdict === 'failed')) {
-    const [failure] = result.failures;
-    const group = groups.find(([first]) => {
-      const example = first!.failures[0];
-      return failure !== undefined && example !== undefined && haveOneCause(example, failure);
-    });
-    if (group === undefined) groups.push([result]);
-    else group.push(result);
-  }
-  return groups;
 }

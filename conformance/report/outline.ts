@@ -1,7 +1,7 @@
 /** What a report says, in sections of items. report.html, the terminal and the job summary show the same ones. */
 import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
-import { examplesOf, failedGroups, haveOneCause } from './groups.ts';
+import { examplesOf } from './groups.ts';
 import type { Report } from './report.ts';
 import { combinedLines, count, sectionTitle } from './words.ts';
 
@@ -27,12 +27,12 @@ export interface Section {
 export function sectionsOf(report: Report) {
   const { requirements, known, gaps, combined = [] } = report;
   const itemsOf = (wanted: Verdict) =>
-    requirements.filter(({ verdict }) => verdict === wanted).map((result) => requirementItem(result));
+    requirements.filter(({ verdict }) => verdict === wanted).map(requirementItem);
   return {
     failed: {
       title: 'Failed',
       lead: 'Each command under “reproduce” sends the request again, with the key from $API_KEY.',
-      items: failedGroups(requirements).flatMap((group) => group.map((result) => requirementItem(result, group[0]))),
+      items: itemsOf('failed'),
     },
     known: {
       title: 'Known deviations',
@@ -63,17 +63,12 @@ export function sectionsOf(report: Report) {
   } satisfies Record<string, Section>;
 }
 
-/** `first` is the requirement of its group that shows the cause that they share. */
-function requirementItem(result: RequirementResult, first = result): Item {
+function requirementItem(result: RequirementResult): Item {
   const { id, section, text, verdict, reason, judged, evidence, failed } = result;
   const number = failed > 0 ? count(failed, 'failure') : `${count(judged, 'response')} judged`;
-  const examples = examplesOf(result).flatMap((failure) =>
-    result !== first && haveOneCause(first.failures[0]!, failure)
-      ? [...fieldsOf(failure).slice(0, 2), ['same cause as', first.id] as const]
-      : fieldsOf(failure),
-  );
   const rest = given([['reason', reason], ['evidence', evidence.length > 0 ? evidence.join('\n') : undefined]]);
-  return { verdict, name: id, note: `${sectionTitle(section)}; ${number}`, text, fields: [...examples, ...rest] };
+  const fields = [...examplesOf(result).flatMap(fieldsOf), ...rest];
+  return { verdict, name: id, note: `${sectionTitle(section)}; ${number}`, text, fields };
 }
 
 function gapItem({ section, question, behaviour, example, reason }: Observation): Item {
