@@ -21,10 +21,8 @@ export function changedAt(key: string, index: number): Credential {
 
 /** The key with one character replaced by a text, in UTF-8. */
 export function replacedAt(key: string, index: number, text: string): Credential {
-  return token(
-    key.slice(0, index) + Buffer.from(text).toString('latin1') + key.slice(index + 1),
-    `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1${text.replace(/[\\&/]/g, '\\$&')}/')`,
-  );
+  const sed = `./\\1${text.replace(/[\\&/]/g, '\\$&')}`;
+  return editedAt(key, index, 1, Buffer.from(text).toString('latin1'), sed);
 }
 
 /** The key with the case of one letter changed, or undefined if the character is not a letter. */
@@ -38,19 +36,18 @@ export function otherCaseAt(key: string, index: number): Credential | undefined 
 export function swappedAt(key: string, index: number): Credential | undefined {
   const [a, b] = [key[index], key[index + 1]];
   if (a === undefined || b === undefined || a === b) return undefined;
-  const dots = '.'.repeat(index);
-  return token(
-    key.slice(0, index) + b + a + key.slice(index + 2),
-    `$(printf %s "$API_KEY" | sed 's/^\\(${dots}\\)\\(.\\)\\(.\\)/\\1\\3\\2/')`,
-  );
+  return editedAt(key, index, 2, b + a, '\\(.\\)\\(.\\)/\\1\\3\\2');
 }
 
 /** The key without one character. */
 export function withoutAt(key: string, index: number): Credential {
-  return token(
-    key.slice(0, index) + key.slice(index + 1),
-    `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)./\\1/')`,
-  );
+  return editedAt(key, index, 1, '', './\\1');
+}
+
+/** The key with characters at an index replaced. `sed` has the pattern for them, and what replaces the whole match. */
+function editedAt(key: string, index: number, count: number, by: string, sed: string): Credential {
+  const shell = `$(printf %s "$API_KEY" | sed 's/^\\(${'.'.repeat(index)}\\)${sed}/')`;
+  return token(key.slice(0, index) + by + key.slice(index + count), shell);
 }
 
 /** The key followed by more text. */

@@ -86,10 +86,7 @@ export function parseJson(bytes: Uint8Array): Json {
       const escape =
         take(/\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y) ??
         fail(at < text.length ? 'an invalid character in a string' : 'an unterminated string');
-      value +=
-        escape[1] === 'u'
-          ? String.fromCharCode(parseInt(escape.slice(2), 16))
-          : ('\b\f\n\r\t'['bfnrt'.indexOf(escape[1]!)] ?? escape[1]!);
+      value += JSON.parse(`"${escape}"`) as string;
     }
   };
 

@@ -26,43 +26,31 @@ export interface CaseResponse extends Pick<Case, 'of' | 'value'> {
 }
 
 export class CheckContext {
+  readonly fixtures: Fixtures;
+  /** The valid key. */
+  readonly key: Credential;
+  /** The key that may be brought to its limit. */
+  readonly exhaustKey: Credential;
+  readonly options: Session['options'];
+  readonly history: History;
+  readonly client: Client;
   readonly #session: Session;
   readonly #check: { readonly requirement?: RequirementId; readonly cost: Cost };
 
   constructor(session: Session, check: { readonly requirement?: RequirementId; readonly cost: Cost }) {
     this.#session = session;
     this.#check = check;
-  }
-
-  get fixtures(): Fixtures {
-    return this.#session.fixtures;
-  }
-
-  /** The valid key. */
-  get key(): Credential {
-    return this.#session.key;
-  }
-
-  /** The key that may be brought to its limit. */
-  get exhaustKey(): Credential {
-    return this.#session.exhaustKey;
-  }
-
-  get options(): Session['options'] {
-    return this.#session.options;
+    this.fixtures = session.fixtures;
+    this.key = session.key;
+    this.exhaustKey = session.exhaustKey;
+    this.options = session.options;
+    this.history = session.history;
+    this.client = session.client;
   }
 
   /** Whether animals may be created. */
   get mayWrite(): boolean {
     return this.#session.mayWrite;
-  }
-
-  get history(): History {
-    return this.#session.history;
-  }
-
-  get client(): Client {
-    return this.#session.client;
   }
 
   /** Creates animals, if allowed, until there are many. */
