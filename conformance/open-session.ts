@@ -8,21 +8,15 @@ import { isLoopback, withFlag, type Options } from './options.ts';
 import { Session } from './session/session.ts';
 import { readKnown } from './verdicts/known.ts';
 
-export interface OpenSession {
-  readonly session: Session;
-  /** Closes its connections, and stops the server if it is this project's own. */
-  close(): Promise<void>;
-}
-
 /**
  * Reads the known deviations, starts this project's own server if the options name no other, and sends the first
- * requests.
+ * requests. `close` closes its connections, and stops the server if it is this project's own.
  *
  * @throws UsageError if the file of the known deviations is invalid
  * @throws NotStarted if this project's server does not start
  * @throws Untestable if the server does not respond, or rejects the key
  */
-export async function openSession(options: Options, clock: Clock, wait: Wait): Promise<OpenSession> {
+export async function openSession(options: Options, clock: Clock, wait: Wait) {
   const { knownFile: file } = options;
   const known = file !== undefined && withFlag(`--known ${file}:`, () => readKnown(readFileSync(file, 'utf8'), file));
   const own = options.baseUrl === undefined ? await startOwnServer() : undefined;

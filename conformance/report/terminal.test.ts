@@ -51,31 +51,6 @@ test('503 responses that were repeated are one finding with its rate', () => {
   assert.doesNotMatch(summary, /503/);
 });
 
-test('each operation whose values were combined has one line', () => {
-  const unused = [{ reason: 'its check did not send it', values: ['limit 1'] }];
-  const combined = [
-    { operation: 'listPets', dimensions: ['limit'], values: 1, pairs: 0, possible: 9, requests: 0, unused },
-    {
-      operation: 'getPet',
-      dimensions: ['petId', 'connection'],
-      values: 12,
-      pairs: 19,
-      possible: 1_020,
-      requests: 9,
-      unused: [{ reason: 'the run sends too few combinations', values: ['petId 0', 'petId \u001b[31m'] }],
-    },
-  ];
-  const text = summaryText({ ...fixture, combined }, plain);
-  assert.ok(
-    text.includes(
-      '\n\nWhat was combined (--list and report.html name the values)\n' +
-        '  getPet: 19 of 1,020 pairs of 12 values in 9 requests; 2 values never used\n\n',
-    ),
-    text,
-  );
-  assert.doesNotMatch(summary, /combined/);
-});
-
 test('a run that judges less than a default run, or finds known deviations, does not conform', () => {
   const known = (state: KnownResult['state']) => [{ ...fixture.known[0]!, state }];
   const withFirst = (changes: Partial<RequirementResult>) => ({

@@ -7,7 +7,7 @@ import { sectionsOf, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible } from './visible.ts';
 import {
-  count, countsText, coveredText, duration, headline, judgedText, requestsSent, signs, unavailableText,
+  count, countsText, duration, headline, judgedText, requestsSent, signs, unavailableText,
 } from './words.ts';
 
 /** How to print. */
@@ -62,7 +62,6 @@ export function summaryText(report: Report, { colour }: Screen): string {
   const { failed, known, inconclusive } = sectionsOf(report);
   const observed = report.gaps.filter(({ behaviour }) => behaviour !== undefined);
   const width = Math.max(...observed.map(({ question }) => question.length));
-  const covered = (report.combined ?? []).filter(({ requests }) => requests > 0).map(coveredText);
   const titled = (title: string, lines: readonly string[]) =>
     block(paint('bold', title), lines.map((line) => indent + line));
   return joined([
@@ -71,7 +70,6 @@ export function summaryText(report: Report, { colour }: Screen): string {
       'How the server fills the gaps of the specification (not judged)',
       observed.map(({ question, behaviour }) => `${question.padEnd(width)}  ${shown(behaviour)}`),
     ),
-    titled('What was combined (--list and report.html name the values)', covered),
     titled('Unavailable at times', [unavailableText(report) ?? []].flat()),
     [lastLine(report, paint)],
   ]);

@@ -55,19 +55,13 @@ export function unavailableText(report: Report): string | undefined {
   return `${rate} got 503, and were served when they were repeated. No requirement forbids this; it is not judged.`;
 }
 
-/** How many values and pairs a run combined for one operation. */
-export function coveredText({ operation, values, pairs, possible, requests, unused }: Combined): string {
-  const never = unused.reduce((sum, { values }) => sum + values.length, 0);
-  const rest = never > 0 ? `; ${count(never, 'value')} never used` : '';
-  return `${operation}: ${grouped(pairs)} of ${count(possible, 'pair')} of ${count(values, 'value')} in ` +
-    `${count(requests, 'request')}${rest}`;
-}
-
-/** `coveredText`, then the dimensions that were combined, and the values that the run did not use. */
-export function combinedLines(combined: Combined): readonly string[] {
-  const { operation, dimensions, unused } = combined;
+/** How many values and pairs a run combined for one operation, their dimensions, and the values that it did not use. */
+export function combinedLines({
+  operation, dimensions, values, pairs, possible, requests, unused,
+}: Combined): readonly string[] {
+  const covered = `${grouped(pairs)} of ${count(possible, 'pair')} of ${count(values, 'value')}`;
   return [
-    coveredText(combined),
+    `${operation}: ${covered} in ${count(requests, 'request')}`,
     `${operation}: combines ${dimensions.join(', ')}`,
     ...unused.map(({ reason, values }) => `${operation}: never used (${reason}): ${values.join('; ')}`),
   ];
@@ -93,11 +87,6 @@ export function countsText({ totals, requirements }: Report): string {
   return [...counts, ...rest.filter(([number]) => number > 0)].map((pair) => pair.join(' ')).join(', ');
 }
 
-/** Whether some requirements were not judged that a default run judges, because of the options or the server. */
-function isPartial({ requirements }: Report): boolean {
-  return requirements.length < all.length || requirements.some(isLeftOut);
-}
-
 /** The result of the run in a few words. */
 export function headline(report: Report): string {
   if (report.totals.failed > 0) return 'Does not conform';
@@ -105,7 +94,9 @@ export function headline(report: Report): string {
   if (report.known.some(isOutdated)) return 'Known deviations are out of date';
   if (!report.conforms) return 'Not shown to conform';
   const isKnown = report.totals.known > 0;
-  if (isPartial(report)) return isKnown ? 'Only known violations found' : 'No violation found';
+  // Some requirements were not judged that a default run judges, because of the options or the server.
+  if (report.requirements.length < all.length || report.requirements.some(isLeftOut))
+    return isKnown ? 'Only known violations found' : 'No violation found';
   return isKnown ? 'Conforms except for known deviations' : 'Conforms';
 }
 
