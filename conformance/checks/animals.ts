@@ -87,12 +87,15 @@ export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
     {
-      requests: 24 + moreGets + 12,
+      requests: 7 + 24 + moreGets + 12,
       creates: 4 + 3,
       perCase: { requests: maxSteps, creates: maxSteps / 2, share: 0.25 },
     },
     async (t) => {
       const getExists = !(await t.fixtures.getIsRemoved());
+      const { pets: listed } = await t.send(listPets(t.key, { limit: 100 }));
+      for (const status of statuses) await t.send(listPets(t.key, { limit: 100, status }));
+      if (getExists) for (const { id } of listed.slice(0, 3)) await t.send(getPet(t.key, id));
       if (!t.mayWrite) return;
       if (getExists) await repeatedGets(t);
       await together(t, getExists);
