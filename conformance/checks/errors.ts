@@ -5,7 +5,7 @@ import { otherFields } from './resources.ts';
 export const errorChecks: readonly Check[] = [
   observe(['error.extra-fields', 'error.codes'], {}, async (t) => {
     await t.fixtures.oneOfEach();
-    const errors = t.history.errors();
+    const { errors } = t.history;
     if (errors.length === 0) return;
     t.observe('error.extra-fields', otherFields(errors, ['code', 'message', 'status']));
     const codes = errors.map((error) => error.get('code')).filter((code) => typeof code === 'string');

@@ -19,8 +19,8 @@ import {
   type Statement,
 } from './disputes.ts';
 
-/** The number of objects that are kept for observations, and the size of a body above which none of it is kept. */
-const maxObjects = 300;
+/** The number of Errors that are kept for observations, and the size of a body above which it is not kept. */
+const maxErrors = 300;
 const maxBodyBytes = 64 * 1024;
 
 /** How long a replica may take to show a new animal. */
@@ -48,8 +48,8 @@ export class History {
   readonly #disputes = new Map<string, Dispute>();
   /** The largest limit of a page that was full. */
   filled = 0;
-  readonly #petObjects: JsonObject[] = [];
-  readonly #errors: JsonObject[] = [];
+  /** The first Errors of the run, unchanged. */
+  readonly errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
   /** The rate limit headers of all responses. */
   readonly limits = new LimitHistory();
@@ -98,16 +98,6 @@ export class History {
     return disputes;
   }
 
-  /** The first Pet objects of the run, unchanged. */
-  petObjects(): readonly JsonObject[] {
-    return this.#petObjects;
-  }
-
-  /** The first Errors of the run, unchanged. */
-  errors(): readonly JsonObject[] {
-    return this.#errors;
-  }
-
   /** The latest 429 to the same operation with the same key, if no request was admitted since. */
   refusalBefore({ request, sentTurn }: Response): Response | undefined {
     const refusal = this.#refusals.get(`${request.credential.key} ${request.operation}`);
@@ -119,11 +109,9 @@ export class History {
     const { request, status, json } = response;
     // Whether two keys have the same animals is a gap (section 5).
     if (request.credential.key === 'main') this.#addPets(response);
-    const isKept = response.body.length <= maxBodyBytes;
-    if (isKept) this.#petObjects.push(...response.petObjects.slice(0, maxObjects - this.#petObjects.length));
     if (request.operation === 'other') return;
-    const isError = isKept && [400, 401, 404].includes(status) && json instanceof JsonObject;
-    if (isError && this.#errors.length < maxObjects) this.#errors.push(json);
+    const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
+    if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;
     if (status === 429) this.#refusals.set(source, response.light());
     else if (this.refusalBefore(response) !== undefined) this.#refusals.delete(source);

@@ -53,7 +53,9 @@ export const animalRules: readonly Rule[] = [
       if (operation === 'listPets') return ids.length > 1 ? true : undefined;
       const [id] = ids;
       if (operation !== 'createPet' || id === undefined || !isComparable(response)) return undefined;
-      const other = history.shownBefore(id, response);
+      // Two creates have different ids even if they are sent at the same time.
+      const first = history.known(id)?.first;
+      const other = first?.request.operation === 'createPet' ? first : history.shownBefore(id, response);
       return must(other === undefined, 'a new id', `id ${id}, which another animal has in ${other && sourceOf(other)}`);
     },
   },
