@@ -77,14 +77,11 @@ export const bodyRules: readonly Rule[] = [
       return { required: 'an Error body, a JSON object', received: body.length === 0 ? 'no body' : kind };
     },
   },
-  {
-    id: 'error.code',
-    judge: (response) => hasErrorField(response, 'code', isString, 'a code that is a string'),
-  },
-  {
-    id: 'error.message',
-    judge: (response) => hasErrorField(response, 'message', isString, 'a message that is a string'),
-  },
+  ...(['code', 'message'] as const).map((field): Rule => ({
+    id: `error.${field}`,
+    judge: (response) =>
+      hasErrorField(response, field, (value) => typeof value === 'string', `a ${field} that is a string`),
+  })),
   {
     id: 'error.status',
     judge: (response) => {
@@ -140,10 +137,6 @@ function owesError(response: Response): boolean {
   const { request, status } = response;
   if (!isOfOperation(response) || !errorStatuses.includes(status)) return false;
   return status === 401 || request.operation !== 'listOrders';
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === 'string';
 }
 
 function hasErrorField(
