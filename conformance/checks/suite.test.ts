@@ -342,7 +342,7 @@ describe('server errors', () => {
   test('a second one is a violation', async (t) => {
     const { verdict, failed, failures } = await after(t, 500, 502);
     assert.deepEqual([verdict, failed, failures[0]?.received], ['failed', 1, '502, again when the request was repeated']);
-    assert.match(failures[0]!.curl, /limit=abc'$/);
+    assert.match(failures[0]!.curl, /limit=abc[^']*'$/);
   });
 
   test('a single one is not', async (t) => {
@@ -366,7 +366,7 @@ describe('server errors', () => {
       (await run(of)).filter(({ verdict }) => verdict === 'failed'),
       [],
     );
-    const message = /returns 503 with .* to every request, since GET \/pets\?.*limit=abc: the service is down, /;
+    const message = /returns 503 with .* to every request, since GET \/pets\?.*limit=abc[^:]*: the service is down, /;
     assert.match(of.lost!.message, message);
   });
 });

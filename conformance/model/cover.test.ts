@@ -85,13 +85,11 @@ test('no limit is exceeded, and a part of the set uses every row before any a se
   );
 });
 
-test('rows that are limited, and rows that no run can use, are respected', () => {
+test('a row that is limited is used no more often', () => {
   const rare: Coverable = { expect: 'accepted', most: 2 };
-  const never: Coverable = { expect: 'accepted', unusable: 'no reason' };
-  const dimensions = [[plain, rare, never], [plain, plain, plain, plain], [plain, plain]];
+  const dimensions = [[plain, rare], [plain, plain, plain, plain], [plain, plain]];
   const combinations = cover(dimensions, { seed: 1, most: Infinity });
   assert.equal(combinations.filter(([first]) => first === 1).length, 2);
-  assert.ok(!combinations.some(([first]) => first === 2));
   const { pairs, possible } = coverage(dimensions, combinations);
   assert.ok(pairs < possible && possible === 2 * 4 + 2 * 2 + 4 * 2);
 });

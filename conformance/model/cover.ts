@@ -9,7 +9,7 @@
 import { isAlone, type Row } from './model.ts';
 
 /** What the covering set needs to know about a row. */
-export type Coverable = Pick<Row, 'expect' | 'most' | 'of' | 'unusable'>;
+export type Coverable = Pick<Row, 'expect' | 'most' | 'of'>;
 
 /** The index of a row in each dimension. */
 export type Combination = readonly number[];
@@ -38,11 +38,9 @@ function pairsOf(dimensions: readonly (readonly Coverable[])[]) {
   const rows = dimensions.flatMap((of, dimension) => of.map((row, index) => ({ row, dimension, index })));
   const uncovered = new Set<number>();
   const pairOf = (i: number, j: number) => Math.min(i, j) * rows.length + Math.max(i, j);
-  const mayMeet = (one: Coverable, other: Coverable) =>
-    !(isAlone(one) && isAlone(other)) && one.unusable === undefined && other.unusable === undefined;
   rows.forEach((one, i) =>
     rows.forEach((other, j) => {
-      if (one.dimension < other.dimension && mayMeet(one.row, other.row)) uncovered.add(pairOf(i, j));
+      if (one.dimension < other.dimension && !(isAlone(one.row) && isAlone(other.row))) uncovered.add(pairOf(i, j));
     }),
   );
   /** Marks the pairs of a combination, given as indices of rows, as covered. */
@@ -74,8 +72,8 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
   const spent = new Map<Coverable['of'], number>();
   const found: Combination[] = [];
   const isAvailable = (i: number) => uses[i]! < (rows[i]!.row.most ?? Infinity);
-  const accepted = rows.flatMap(({ row }, i) => (isAlone(row) || row.unusable !== undefined ? [] : [i]));
-  const alone = rows.flatMap(({ row }, i) => (isAlone(row) && row.unusable === undefined ? [i] : []));
+  const accepted = rows.flatMap(({ row }, i) => (isAlone(row) ? [] : [i]));
+  const alone = rows.flatMap(({ row }, i) => (isAlone(row) ? [i] : []));
   const isOwn = (i: number, j: number) => rows[i]!.dimension === rows[j]!.dimension;
 
   /** The number of uncovered pairs of a row with rows that can still be used. */

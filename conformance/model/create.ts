@@ -4,12 +4,10 @@ import { shortened } from '../client/json.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
 import { createPetOf } from '../client/requests.ts';
 import { connections, headerNames } from './exchange.ts';
-import { accepted, named, open, refused, type Change, type Dimension, type Draft, type World } from './model.ts';
+import { accepted, named, open, plain, refused, type Change, type Dimension, type Draft, type World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, nulName } from './names.ts';
 
 type Field = keyof NewPet;
-
-const unchanged: Change = (draft) => draft;
 
 /** Gives a field a value in JSON; undefined leaves it out. `sent` is what a 201 must return. */
 function set(field: Field, value: string | undefined, sent?: NewPet[Field]): Change {
@@ -59,7 +57,7 @@ function sampled<T>(arbitrary: fc.Arbitrary<T>, seed: number, count: number): re
 }
 
 const nameRows: Dimension['rows'] = [
-  ...accepted({ ordinary: undefined }, () => unchanged),
+  plain('ordinary'),
   ...accepted(named('Rex'), nameOf),
   ...open('create.name', texts(...exampleNames), nameOf),
   ...open('create.empty-name', { empty: '' }, nameOf),
@@ -108,7 +106,7 @@ const fractions = fc
   .filter((text) => !Number.isInteger(Number(text)));
 
 const categoryRows = (seed: number, count: number): Dimension['rows'] => [
-  ...accepted({ known: undefined }, () => unchanged),
+  plain('known'),
   ...open('create.category', named(...[...categories, ...sampled(anyCategory, seed, count)].map(String)), (text) =>
     numberOf(BigInt(text)),
   ),
@@ -158,7 +156,7 @@ const otherStatuses = fc
   .filter((text) => !statuses.some((status) => status === text));
 
 const statusRows = (seed: number, count: number): Dimension['rows'] => [
-  ...accepted({ absent: undefined }, () => unchanged),
+  plain('absent'),
   ...accepted(named(...statuses), (status) => set('status', JSON.stringify(status), status as NewPet['status'])),
   ...refused('create.null', named('null'), valueOf('status')),
   ...refused('create.wrong-type', named('0', '1', 'true', 'false', '[]', '["sold"]', '{}'), valueOf('status')),
@@ -181,7 +179,7 @@ const duplicateName: Change = (draft) => {
 };
 
 const otherRows: Dimension['rows'] = [
-  ...accepted({ none: undefined }, () => unchanged),
+  plain('none'),
   ...open('create.unknown-field', { 'an unknown one': '"red"' }, (text) => more('colour', text)),
   ...open('create.own-id', { 'an id': '4611686018427387904' }, (text) => more('id', text)),
   ...open('create.duplicate-name', { 'a second name': undefined }, () => duplicateName),
@@ -242,7 +240,7 @@ const notJson: Readonly<Record<string, (text: string) => string>> = {
 };
 
 const bodyRows: Dimension['rows'] = [
-  ...accepted({ 'an object': undefined }, () => unchanged),
+  plain('an object'),
   ...refused('create.not-json', notJson, repaired, '4xx'),
   ...refused('create.not-json', named('{', 'name=Rex&categoryId=#', '<pet><name>Rex</name></pet>'), bodyOf, '4xx'),
   ...refused(
@@ -281,7 +279,7 @@ const inParts: Change = (draft) => {
 };
 
 const transferRows: Dimension['rows'] = [
-  ...accepted({ whole: undefined }, () => unchanged),
+  plain('whole'),
   ...accepted({ 'in two parts': undefined }, () => inParts).map((row) => ({ ...row, most: 3 })),
   ...open('create.name', { 'in two parts, which divide a character': undefined }, () => (draft, world) => {
     const named = nameOf('Größe 🐈')(draft, world);
@@ -309,7 +307,7 @@ const typeRows: Dimension['rows'] = [
 ];
 
 const timingRows: Dimension['rows'] = [
-  ...accepted({ alone: undefined }, () => unchanged),
+  plain('alone'),
   ...accepted({ 'with another create': undefined }, () => (draft, world) => {
     const { name, categoryId } = world.newPet();
     const sent = { name, categoryId };

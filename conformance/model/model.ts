@@ -52,14 +52,17 @@ export interface Row {
   readonly most?: number;
   /** The numbers of requests and creates that are sent before it or at the same time. */
   readonly extra?: { readonly requests?: number; readonly keyless?: number; readonly creates?: number };
-  /** Why no run can use it. */
-  readonly unusable?: string;
 }
 
 /** The first row is the plain one. It replaces the others to find the smallest combination that fails. */
 export interface Dimension {
   readonly name: string;
   readonly rows: readonly Row[];
+}
+
+/** The row of a value that changes nothing in the request. */
+export function plain(name: string): Row {
+  return { name, expect: 'accepted', change: (draft) => draft };
 }
 
 /** Rows that must succeed, one for each value. */

@@ -21,8 +21,6 @@ interface Model {
   readonly name: string;
   readonly dimensions: readonly Dimension[];
   readonly draft: (world: World) => Draft;
-  /** The status that the response to an accepted request must have, if no rule judges it. */
-  readonly success?: number;
   /** The requirement that a combination of accepted rows proves. */
   readonly provedBy: (combination: Combination) => Of;
   /** Whether the rows that are not accepted replace the valid key. */
@@ -96,10 +94,7 @@ export class Case {
 
   /** Whether the specification allows the status of a response; undefined if it is open, or if a rule judges it. */
   judge({ status }: Response): true | undefined | Violation {
-    const { expect } = this.#rows.find(isAlone) ?? { expect: 'accepted' };
-    const { success } = this.model;
-    if (expect === 'accepted' && success !== undefined)
-      return status === success || { required: `${success}`, received: `${status}` };
+    const expect = this.#rows.find(isAlone)?.expect;
     if (typeof expect !== 'object') return undefined;
     const { refused } = expect;
     const isAny = refused === '4xx';
@@ -168,8 +163,7 @@ export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): re
     rows.forEach((ofDimension, at) =>
       ofDimension.forEach((row, index) => {
         if (isUsed(at, index, sent)) return;
-        const left = isUsed(at, index, planned) ? 'its check did not send it' : 'the run sends too few combinations';
-        const reason = row.unusable ?? left;
+        const reason = isUsed(at, index, planned) ? 'its check did not send it' : 'the run sends too few combinations';
         reasons.set(reason, [...(reasons.get(reason) ?? []), `${dimensions[at]!.name} ${row.name}`]);
       }),
     );
@@ -230,7 +224,6 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Pla
     name: 'getPet',
     dimensions: getDimensions(),
     draft: getDraft,
-    success: 200,
     provedBy: () => 'get.answers',
     most: Math.ceil(40 * share),
   };

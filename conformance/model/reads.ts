@@ -2,12 +2,11 @@
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPets } from '../client/requests.ts';
 import { connections, headerNames } from './exchange.ts';
-import { accepted, named, open, type Change, type Dimension, type Draft, type World } from './model.ts';
+import { accepted, named, open, plain, type Change, type Dimension, type Draft, type World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
 
-const unchanged: Change = (draft) => draft;
 const limitOf = (limit: number): Change => (draft) => ({
   ...draft,
   limit,
@@ -37,7 +36,7 @@ export function listDimensions(seed: number): readonly Dimension[] {
     {
       name: 'limit',
       rows: [
-        ...accepted({ absent: undefined }, () => unchanged),
+        plain('absent'),
         ...limitRows(limits),
         ...limitRows(distributed(seed).filter((limit) => !limits.includes(limit))).map((row) => ({ ...row, most: 1 })),
         ...open('list.limit-0', { '0': 'limit=0' }, other),
@@ -55,7 +54,7 @@ export function listDimensions(seed: number): readonly Dimension[] {
     {
       name: 'status',
       rows: [
-        ...accepted({ absent: undefined }, () => unchanged),
+        plain('absent'),
         ...accepted(Object.fromEntries(statuses.map((status) => [status, status])), statusOf),
         ...open('list.unknown-status', { asleep: 'status=asleep' }, other),
         ...open('service.status', named('', '%00', 'SOLD', 'sold,pending', 'sold&status=pending'), (text) =>
@@ -66,7 +65,7 @@ export function listDimensions(seed: number): readonly Dimension[] {
     {
       name: 'other parameters',
       rows: [
-        ...accepted({ none: undefined }, () => unchanged),
+        plain('none'),
         // If the server ignores it, the other parameters must have the same effect as without it.
         ...open('list.unknown-parameter', named('colour=red'), (parameter) => (draft) => ({
           ...draft,
@@ -82,14 +81,8 @@ export function listDimensions(seed: number): readonly Dimension[] {
       })),
     },
     headerNames,
-    connections(({ key, unknownId }) => getPet(key, unknownId)),
-    {
-      name: 'store',
-      rows: [
-        ...accepted({ 'as it is': undefined }, () => unchanged),
-        { ...{ name: 'no animal', expect: 'accepted', change: unchanged }, unusable: 'no operation deletes animals' },
-      ],
-    },
+    // As another operation, because the server may have removed getPet.
+    connections(({ key, unknownId }) => ({ ...getPet(key, unknownId), operation: 'other', open: true })),
   ];
 }
 
@@ -137,7 +130,7 @@ export function getDimensions(): readonly Dimension[] {
     {
       name: 'petId',
       rows: [
-        ...accepted({ known: undefined }, () => unchanged),
+        plain('known'),
         ...open('get.not-integer', named('cat'), idOf),
         ...open('get.large-id', named('9007199254740993', `${int64Max}`), idOf),
         ...open('get.negative-id', named('-1'), idOf),
