@@ -24,8 +24,8 @@ export const dayLimitChecks: readonly Check[] = [
   check('limits.day', { exhausts: true }, async (t) => {
     const small = listPets(t.exhaustKey, { limit: 1 });
     // Sent even if nothing remains, because the response shows what remains.
-    const first = await t.sendNow(small);
-    const day = first.rateLimits;
+    const [first] = await t.sendTogether([small]);
+    const day = first!.rateLimits;
     if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');
     const untilReset = day.reset * 1000 - t.serverTime();
     if (untilReset > dayMs + toleranceMs)
@@ -40,9 +40,9 @@ export const dayLimitChecks: readonly Check[] = [
     await t.sleep(minuteMs, 'a new minute, so that only the day can be used up');
     needSameDay(t, day.reset);
     // The first one is sent alone, because the server has no reason for a ban yet.
-    const single = await t.sendNow(small);
-    await needRecovery(t, single);
-    const beyond = [single, ...(await t.sendTogether(Array.from({ length: overdraft - 1 }, () => small)))];
+    const single = await t.sendTogether([small]);
+    await needRecovery(t, single[0]!);
+    const beyond = [...single, ...(await t.sendTogether(Array.from({ length: overdraft - 1 }, () => small)))];
     needSameDay(t, day.reset);
     await t.each(beyond, async (response) =>
       t.require(response.status === 429, response, '429, because the requests of the day are used up'),
@@ -55,8 +55,8 @@ async function needRecovery(t: CheckContext, refusal: Response): Promise<void> {
   const waitMs = refusal.status === 429 ? exchangeOf(refusal)?.retryAfterMs : undefined;
   if (waitMs === undefined || waitMs > longWindowMs || !t.isExclusive(t.exhaustKey.key)) return;
   await t.sleep(waitMs, 'Retry-After of a 429');
-  const response = await t.sendNow(listPets(t.exhaustKey, { limit: 1 }));
-  t.require(response.status !== 429, response, `no 429 after the Retry-After of ${waitMs / 1_000} s`);
+  const [response] = await t.sendTogether([listPets(t.exhaustKey, { limit: 1 })]);
+  t.require(response!.status !== 429, response!, `no 429 after the Retry-After of ${waitMs / 1_000} s`);
 }
 
 /** @throws Inconclusive if the next day has begun, or is about to */

@@ -106,12 +106,6 @@ export class CheckContext {
     return this.#judged(() => this.#session.sendTogether(requests));
   }
 
-  /** Sends a request immediately, regardless of the limits. */
-  async sendNow(request: Request): Promise<Response> {
-    const [response] = await this.sendTogether([request]);
-    return response!;
-  }
-
   /** Waits until the key has `count` requests left in one window. */
   async room(count: number): Promise<void> {
     await this.client.room('main', count);
@@ -129,18 +123,14 @@ export class CheckContext {
     else throw new Violated(ledger.violated(id, { required, received }, response.request, response));
   }
 
-  /** Whether no other client uses a key. */
-  isExclusive(key: Credential['key']): boolean {
-    return this.options.exhaust && key === this.exhaustKey.key;
-  }
-
   /**
    * Records whether the history of a key meets the requirement. Returns whether any exchange could have violated it.
    *
    * @throws Violated if it does not
    */
   requireHistory(id: RequirementId, key: Credential['key']): boolean {
-    const isExclusive = this.isExclusive(key);
+    // No other client uses this key.
+    const isExclusive = this.options.exhaust && key === this.exhaustKey.key;
     const { judged = [], contradiction } = this.history.limits.verdicts(key, isExclusive).get(id) ?? {};
     if (contradiction !== undefined) {
       const { required, received } = violationOf(this.history.limits.of(key), isExclusive, contradiction);

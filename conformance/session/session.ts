@@ -393,16 +393,11 @@ export class Session {
   /** Creates the first animal. If no category is known, tries the default one, which the server may reject. */
   async #tryCategory(): Promise<void> {
     const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
-    let gets: string;
-    try {
-      const { status } = (await this.send(request)).response;
-      if (!unknownCategory.includes(status) || this.options.categoryId !== undefined) return;
-      gets = `${status}`;
-    } catch (error) {
-      if (!(error instanceof NoResponse || error instanceof NoRequestsLeft)) throw error;
-      gets = `no response: ${error.message}`;
-    }
-    this.noCategory = `no category is known: ${this.fixtures.category} gets ${gets}; set --category-id`;
+    const status = (await this.#tried(() => this.send(request)))?.response.status;
+    const isKnown = this.options.categoryId !== undefined;
+    if (status !== undefined && (isKnown || !unknownCategory.includes(status))) return;
+    const { category } = this.fixtures;
+    this.noCategory = `no category is known: ${category} gets ${status ?? 'no response'}; set --category-id`;
   }
 
   #judge(response: Response): JudgedResponse {
