@@ -128,8 +128,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     } else if (self > 0 && left < -epsilon) {
       contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
     } else if (!isRefused(b) && b.remaining > left + epsilon) {
+      const rises = arrived > 0 && own[arrived - 1]!.remaining < b.remaining;
       const text = `Remaining of at most ${Math.floor(left + epsilon)}, because of the requests before`;
-      contradicts('limits.remaining-falls', b, text, `${b.remaining}`);
+      contradicts(rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls', b, text, `${b.remaining}`);
     } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
       const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;
       contradicts('limits.admits', promisedFrom, text, `${b.status}`);
@@ -141,8 +142,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', b, text, `${b.remaining}`);
     } else {
       if (self > 0 && beyond < Infinity) meets('limits.refuses', b);
-      if (bound < Infinity) meets('limits.remaining-never-rises', b);
-      if (bound < Infinity && self > 0) meets('limits.remaining-falls', b);
+      const isBound = bound < Infinity || left < limit - self;
+      if (isBound) meets('limits.remaining-never-rises', b);
+      if (isBound && self > 0) meets('limits.remaining-falls', b);
       if (floor > -Infinity && self > 0) meets('limits.admits', b);
       cap = Math.max(Math.min(cap, beyond), 0);
       caps.push(cap);
