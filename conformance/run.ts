@@ -10,7 +10,7 @@ import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
 import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
-import { combinedBy, plansOf } from './model/plan.ts';
+import { caseSetsOf, combinedBy } from './model/plan.ts';
 import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { comparisonText, readReport } from './report/compare.ts';
@@ -56,8 +56,8 @@ function listText({ list, ...options }: CostOptions & { readonly list: readonly 
     return `${id.padEnd(width)}  ${`§${section}`.padEnd(4)}  ${text}${note}`;
   });
   if (list.length < requirements.length) return `${lines.join('\n')}\n`;
-  const plans = plansOf(options);
-  const combined = combinedBy(plans, new Set(plans.flatMap(({ cases }) => cases)));
+  const caseSets = caseSetsOf(options);
+  const combined = combinedBy(caseSets, new Set(caseSets.flatMap(({ cases }) => cases)));
   return [...lines, '', 'What a run combines:', ...combined.flatMap(combinedLines), ''].join('\n');
 }
 

@@ -125,8 +125,8 @@ function isForeign(response: Response): boolean {
   return !hasLimits && mediaTypeOf(response) !== 'application/json' && response.json instanceof SyntaxError;
 }
 
-/** The likeness of a response: its status and media type. An obstacle responds to all requests with the same one. */
-export function likenessOf(response: Response): string {
+/** The signature of a response: its status and media type. An obstacle responds to all requests with the same one. */
+export function signatureOf(response: Response): string {
   return `${response.status} ${mediaTypeOf(response)}`;
 }
 

@@ -8,10 +8,10 @@ import { requirements } from '../requirements/requirements.ts';
 import { apiKey, proxy, smallServer } from '../testing/servers.ts';
 import { failuresText, run, session } from '../testing/sessions.ts';
 import { isAlone, type Row, type World } from './model.ts';
-import { casesOf, combinedBy, costOf, plansOf } from './plan.ts';
+import { caseSetsOf, casesOf, combinedBy, costOf } from './plan.ts';
 
 const usual = { seed: 1, runs: 20, thoroughAuth: false, write: true };
-const all = plansOf({ ...usual, runs: 100, thoroughAuth: true });
+const all = caseSetsOf({ ...usual, runs: 100, thoroughAuth: true });
 
 const world: World = {
   key: bearer(apiKey),
@@ -78,11 +78,11 @@ describe('rows', () => {
 
 describe('a plan', () => {
   test('of a default run is within its budget, and uses all that may be used with the key', () => {
-    const plans = plansOf(usual);
-    const ids = new Set(plans.flatMap(({ cases }) => cases.map(({ of }) => of)));
+    const caseSets = caseSetsOf(usual);
+    const ids = new Set(caseSets.flatMap(({ cases }) => cases.map(({ of }) => of)));
     const { requests, keyless } = costOf(...ids)(usual);
     assert.ok(requests <= 550 && keyless <= 21, `${requests}, ${keyless}`);
-    const combined = combinedBy(plans, new Set(plans.flatMap(({ cases }) => cases)));
+    const combined = combinedBy(caseSets, new Set(caseSets.flatMap(({ cases }) => cases)));
     for (const { operation, unused, pairs, possible } of combined) {
       assert.ok(pairs <= possible && pairs > 0);
       if (operation !== 'keys') assert.ok(!unused.some(({ reason }) => reason.startsWith('more')), operation);
@@ -90,18 +90,18 @@ describe('a plan', () => {
   });
 
   test('of a run that sends nothing with POST has no create', () => {
-    for (const { cases } of plansOf({ ...usual, write: false }))
+    for (const { cases } of caseSetsOf({ ...usual, write: false }))
       for (const one of cases) assert.notEqual(one.request(world).method, 'POST');
   });
 
   test('depends only on the options', () => {
-    const texts = (seed: number) => casesOf(plansOf({ ...usual, seed }), 'create.answers').map(({ text }) => text);
+    const texts = (seed: number) => casesOf(caseSetsOf({ ...usual, seed }), 'create.answers').map(({ text }) => text);
     assert.deepEqual(texts(5), texts(5));
     assert.notDeepEqual(texts(5), texts(6));
   });
 
   test('without combinations has used nothing, and says so', () => {
-    const [, create] = combinedBy(plansOf(usual), new Set());
+    const [, create] = combinedBy(caseSetsOf(usual), new Set());
     assert.deepEqual([create!.pairs, create!.requests], [0, 0]);
     const left = create!.unused.find(({ reason }) => reason === 'its check did not send it');
     assert.ok(left!.values.length > 100);

@@ -10,7 +10,7 @@ import { isAlone, type Dimension, type Draft, type Row, type World } from './mod
 import { getDimensions, getDraft, listDimensions, listDraft } from './reads.ts';
 
 /** The options that determine which combinations a run sends. */
-export interface PlanOptions extends CostOptions {
+export interface CaseOptions extends CostOptions {
   /** Whether the server has removed getPet. */
   readonly getIsRemoved?: boolean;
 }
@@ -104,7 +104,7 @@ export class Case {
 }
 
 /** The combinations of a run for one operation. */
-export interface Plan {
+export interface CaseSet {
   readonly model: Model;
   readonly cases: readonly Case[];
 }
@@ -112,29 +112,29 @@ export interface Plan {
 /** The most generated values of a dimension. */
 const maxGenerated = 25;
 
-const plans = new Map<string, readonly Plan[]>();
+const caseSets = new Map<string, readonly CaseSet[]>();
 
-/** The plans of a run, in the order of its checks. */
-export function plansOf(options: PlanOptions): readonly Plan[] {
+/** The sets of a run, in the order of its checks. */
+export function caseSetsOf(options: CaseOptions): readonly CaseSet[] {
   const { seed, runs, thoroughAuth, write, getIsRemoved = false } = options;
   const id = JSON.stringify([seed, runs, thoroughAuth, write, getIsRemoved]);
-  let made = plans.get(id);
+  let made = caseSets.get(id);
   if (made === undefined) {
-    made = modelsOf(options).map((model) => planOf(model, seed));
-    plans.set(id, made);
+    made = modelsOf(options).map((model) => caseSetOf(model, seed));
+    caseSets.set(id, made);
   }
   return made;
 }
 
 /** The combinations that prove a requirement or show a gap. */
-export function casesOf(plans: readonly Plan[], ...of: readonly Of[]): readonly Case[] {
-  return plans.flatMap(({ cases }) => cases.filter((one) => of.includes(one.of)));
+export function casesOf(caseSets: readonly CaseSet[], ...of: readonly Of[]): readonly Case[] {
+  return caseSets.flatMap(({ cases }) => cases.filter((one) => of.includes(one.of)));
 }
 
 /** What these combinations cost. */
 export function costOf(...of: readonly Of[]) {
-  return (options: PlanOptions): Case['cost'] => {
-    const costs = casesOf(plansOf(options), ...of).map(({ cost }) => cost);
+  return (options: CaseOptions): Case['cost'] => {
+    const costs = casesOf(caseSetsOf(options), ...of).map(({ cost }) => cost);
     const sum = (what: keyof Case['cost']) => costs.reduce((total, cost) => total + cost[what], 0);
     return { requests: sum('requests'), keyless: sum('keyless'), creates: sum('creates') };
   };
@@ -153,8 +153,8 @@ export interface Combined {
 }
 
 /** What these cases have combined, for each operation. */
-export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): readonly Combined[] {
-  return plans.map(({ model, cases: planned }) => {
+export function combinedBy(caseSets: readonly CaseSet[], cases: ReadonlySet<Case>): readonly Combined[] {
+  return caseSets.map(({ model, cases: planned }) => {
     const { name, dimensions } = model;
     const sent = planned.filter((one) => cases.has(one));
     const rows = dimensions.map((dimension) => dimension.rows);
@@ -178,14 +178,14 @@ export function combinedBy(plans: readonly Plan[], cases: ReadonlySet<Case>): re
   });
 }
 
-function planOf(model: Model, seed: number): Plan {
+function caseSetOf(model: Model, seed: number): CaseSet {
   const { dimensions, most, quota } = model;
   const rows = dimensions.map((dimension) => dimension.rows);
   const combinations = cover(rows, { seed, most, ...(quota !== undefined && { quota }) });
   return { model, cases: combinations.map((combination) => new Case(model, combination)) };
 }
 
-function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: PlanOptions): readonly Model[] {
+function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: CaseOptions): readonly Model[] {
   const share = Math.max(1, runs / defaultRuns);
   // More would cost more time to combine than to send; the checks that generate cases by --runs send the others.
   const generated = Math.min(maxGenerated, Math.ceil(runs / 4));

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { SessionOptions } from '../session/session.ts';
 import { smallServer } from '../testing/servers.ts';
 import { run, session } from '../testing/sessions.ts';
-import { isOpen } from '../verdicts/results.ts';
+import { isUnjudged } from '../verdicts/results.ts';
 import { buildReport } from './build.ts';
 import { headline } from './words.ts';
 
@@ -25,7 +25,7 @@ for (const [what, options, conforms, wanted] of cases) {
     const opened = session(await smallServer(t, { animals: 150 }), { strict: true, runs: 2, ...options });
     await run(opened);
     const report = buildReport(opened);
-    const open = report.requirements.filter(isOpen).map(({ id, reason }) => `${id}: ${reason}`);
+    const open = report.requirements.filter(isUnjudged).map(({ id, reason }) => `${id}: ${reason}`);
     assert.deepEqual([report.conforms, headline(report)], [conforms, wanted], open.join('\n'));
   });
 }

@@ -3,7 +3,7 @@ import { version } from '../../harness/bundle.ts';
 import { combinedBy } from '../model/plan.ts';
 import type { Session } from '../session/session.ts';
 import { isOutdated } from '../verdicts/known.ts';
-import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
+import { isUnjudged, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The report of everything that the session has found so far. */
@@ -15,7 +15,7 @@ export function buildReport(session: Session): Report {
   for (const { verdict } of requirements) totals[verdict]++;
   const aborted = abortReason(session, requirements);
   const isTooLittle =
-    (options.strict && requirements.some(isOpen)) ||
+    (options.strict && requirements.some(isUnjudged)) ||
     totals.passed + totals.failed + totals.known < (options.minJudged ?? 0);
   return {
     format: 1,
@@ -44,7 +44,7 @@ export function buildReport(session: Session): Report {
     known,
     requirements,
     gaps: session.ledger.observations(),
-    combined: combinedBy(session.plans, session.sentCases),
+    combined: combinedBy(session.caseSets, session.sentCases),
   };
 }
 

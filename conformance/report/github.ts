@@ -3,7 +3,7 @@
  * contain text from the server, which must not be interpreted as a workflow command or as markup.
  */
 import { isOutdated, knownText } from '../verdicts/known.ts';
-import { isOpen } from '../verdicts/results.ts';
+import { isUnjudged } from '../verdicts/results.ts';
 import { sectionsOf, type Field, type Item } from './outline.ts';
 import type { Report } from './report.ts';
 import { clipped, visible, visibleLines } from './visible.ts';
@@ -41,7 +41,7 @@ export function annotations(report: Report): readonly string[] {
     const { id, file, line } = deviation;
     return annotation('error', { file, line, title: `Known deviation ${id}` }, knownText(deviation));
   });
-  const open = requirements.filter(isOpen).filter(({ verdict }) => isStrict(report) || verdict === 'inconclusive');
+  const open = requirements.filter(isUnjudged).filter(({ verdict }) => isStrict(report) || verdict === 'inconclusive');
   const notJudged = open.map(({ id, verdict, reason }) => {
     return annotation(isStrict(report) ? 'error' : 'warning', { title: id }, `${verdict}: ${reason}`);
   });

@@ -4,7 +4,7 @@
  */
 import { sections } from '../requirements/requirements.ts';
 import { isOutdated, knownText, type KnownResult } from '../verdicts/known.ts';
-import { isOpen, type RequirementResult, type Verdict } from '../verdicts/results.ts';
+import { isUnjudged, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import { escaped } from './markup.ts';
 import { fieldsOf } from './outline.ts';
 import type { Report } from './report.ts';
@@ -47,7 +47,7 @@ function requirementCase(result: RequirementResult, strict: boolean): Case {
   const message =
     verdict === 'failed' ? `required: ${first?.required}; received: ${first?.received}` : `${verdict}: ${reason}`;
   const details = failures.map((failure) => fieldsOf(failure).map((field) => field.join(': ')).join('\n'));
-  const kind = strict && isOpen(result) ? 'failure' : kindOf(verdict);
+  const kind = strict && isUnjudged(result) ? 'failure' : kindOf(verdict);
   return { name: `${id}: ${text}`, kind, type: verdict, message, details: details.join('\n\n'), seconds };
 }
 

@@ -7,7 +7,7 @@ import type { Response } from '../client/response.ts';
 import { violationOf } from '../limits/judge.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { World } from '../model/model.ts';
-import { casesOf, plansOf, type Case } from '../model/plan.ts';
+import { casesOf, caseSetsOf, type Case } from '../model/plan.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import { staleListMs } from '../verdicts/disputes.ts';
 import type { History } from '../verdicts/history.ts';
@@ -163,9 +163,9 @@ export class CheckContext {
   async sendCases(...of: readonly Case['of'][]): Promise<readonly CaseResponse[]> {
     const responses: CaseResponse[] = [];
     const getIsRemoved = await this.fixtures.getIsRemoved();
-    this.#session.plans = plansOf({ ...this.options, write: this.mayWrite, getIsRemoved });
+    this.#session.caseSets = caseSetsOf({ ...this.options, write: this.mayWrite, getIsRemoved });
     let isSpent = false;
-    await this.each(casesOf(this.#session.plans, ...of), async (one) => {
+    await this.each(casesOf(this.#session.caseSets, ...of), async (one) => {
       if (isSpent) return;
       this.#session.sentCases.add(one);
       const tried = await this.#try(one).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../clie
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, percentEncoded, redactor } from '../client/credentials.ts';
 import {
-  gatewayText, isDoubtful, isForeignRefusal, likenessOf, noResponseText, refusalText,
+  gatewayText, isDoubtful, isForeignRefusal, signatureOf, noResponseText, refusalText,
 } from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import type { Proxy } from '../client/proxy.ts';
@@ -11,7 +11,7 @@ import { statuses } from '../client/pet.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
-import { plansOf, type Case, type Plan as CasePlan } from '../model/plan.ts';
+import { caseSetsOf, type Case, type CaseSet } from '../model/plan.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
 import { contradictionIn, lengthOf } from '../verdicts/disputes.ts';
 import { History, replicaLagMs } from '../verdicts/history.ts';
@@ -96,7 +96,7 @@ export class Session {
   /** Why no more requests are sent. */
   halted: string | undefined;
   /** The combinations of the model that the run may send. */
-  plans: readonly CasePlan[];
+  caseSets: readonly CaseSet[];
   /** The combinations of the model that were sent. */
   readonly sentCases = new Set<Case>();
   /** The requirements for which a failing combination was reduced. */
@@ -108,7 +108,7 @@ export class Session {
   #disputes = 0;
   /** Whether the service itself has responded. */
   #isServed = false;
-  /** The likenesses of doubtful responses (see `isDoubtful`) that the service itself has sent. */
+  /** The signatures of doubtful responses (see `isDoubtful`) that the service itself has sent. */
   readonly #ofService = new Set<string>();
 
   constructor(options: SessionOptions, clock: Clock, wait: Wait) {
@@ -128,7 +128,7 @@ export class Session {
     for (const { id } of requirements.filter((requirement) => this.excludes(requirement.id)))
       this.ledger.leave(id, 'skipped', restrictions.exclude, { restriction: 'exclude' });
     this.fixtures = new Fixtures(this);
-    this.plans = plansOf(options);
+    this.caseSets = caseSetsOf(options);
   }
 
   /** Whether a requirement is to be checked. */
@@ -342,16 +342,16 @@ export class Session {
     const { status, request } = response;
     // Before the service has responded, these may be due to the key, the protocol or the base URL: see refusalText.
     if (!this.#isServed && [401, 403, 404].includes(status)) return;
-    const likeness = likenessOf(response);
+    const signature = signatureOf(response);
     // The service sends such errors as well. It may even start to reject the key, which is a violation.
     const isPossible = request.mustBe === undefined || request.mustBe === status || status === 401;
-    if ((this.#ofService.has(likeness) && isPossible && status < 500) || this.#controls >= maxRepeats) return;
+    if ((this.#ofService.has(signature) && isPossible && status < 500) || this.#controls >= maxRepeats) return;
     for (const control of this.#controlsOf()) {
       this.#controls++;
       const other = await this.client.available(control);
-      if (isDoubtful(other) && likenessOf(other) === likeness) continue;
+      if (isDoubtful(other) && signatureOf(other) === signature) continue;
       this.#isServed ||= !isDoubtful(other);
-      this.#ofService.add(likeness);
+      this.#ofService.add(signature);
       return;
     }
     const since = this.#isServed ? `, since ${nameOf(request)}` : '';

@@ -30,7 +30,7 @@ export const replicaLagMs = 5_000;
 const recentMs = 10_000;
 
 /** What is known of an animal. */
-interface Known {
+interface KnownAnimal {
   /** The first response that showed it; the 201 if this run created it. */
   readonly first: Statement;
   /** The first list that showed it. */
@@ -44,7 +44,7 @@ interface Known {
 }
 
 export class History {
-  readonly #known = new Map<bigint, Known>();
+  readonly #known = new Map<bigint, KnownAnimal>();
   readonly #disputes = new Map<string, Dispute>();
   /** The largest limit of a page that was full. */
   filled = 0;
@@ -55,7 +55,7 @@ export class History {
   readonly limits = new LimitHistory();
 
   /** What is known of an animal, if anything. */
-  known(id: bigint): Known | undefined {
+  known(id: bigint): KnownAnimal | undefined {
     return this.#known.get(id);
   }
 
@@ -132,7 +132,7 @@ export class History {
   }
 
   /** The record of an animal that a response shows. */
-  #knownOf(id: bigint, statement: Statement): Known {
+  #knownOf(id: bigint, statement: Statement): KnownAnimal {
     const { pet, request } = statement;
     const sent = request.operation === 'createPet' && request.sent ? { ...pet, ...request.sent } : undefined;
     let known = this.#known.get(id);

@@ -79,12 +79,12 @@ export type Restriction = keyof typeof restrictions;
 export type Judgeable = Pick<RequirementResult, 'verdict' | 'inapplicable' | 'restriction'>;
 
 /** Whether a requirement was not judged although a run with the same options could judge it: --strict fails then. */
-export function isOpen({ verdict, inapplicable, restriction }: Judgeable): boolean {
+export function isUnjudged({ verdict, inapplicable, restriction }: Judgeable): boolean {
   return ['inconclusive', 'skipped'].includes(verdict) && inapplicable !== true && restriction === undefined;
 }
 
 /** Whether a requirement was not judged although a run without options might have judged it. */
 export function isLeftOut(result: Judgeable): boolean {
   const { restriction } = result;
-  return isOpen(result) || (restriction !== undefined && restriction !== 'exhaust' && restriction !== 'plan');
+  return isUnjudged(result) || (restriction !== undefined && restriction !== 'exhaust' && restriction !== 'plan');
 }
