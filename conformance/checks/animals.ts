@@ -95,7 +95,7 @@ export const animalChecks: readonly Check[] = [
       const getExists = !(await t.fixtures.getIsRemoved());
       const { pets: listed } = await t.send(listPets(t.key, { limit: 100 }));
       for (const status of statuses) await t.send(listPets(t.key, { limit: 100, status }));
-      if (getExists) for (const { id } of listed.slice(0, 3)) await t.send(getPet(t.key, id));
+      if (getExists) for (const { id } of listed.slice(-3)) await t.send(getPet(t.key, id));
       if (!t.mayWrite) return;
       if (getExists) await repeatedGets(t);
       await together(t, getExists);
