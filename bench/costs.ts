@@ -2,11 +2,12 @@
  * `npm run bench:costs`: the CPU time of the most expensive requests that are known, as ratios to usual ones. Exit code
  * 1 if one of them costs more than decisions.md, "The cost of a request", allows.
  */
+import { distFolder } from '../harness/server.ts';
 import { Experiment, maxRatios, type Baseline, type Measured } from './costs/experiment.ts';
 import { cost } from './costs/measure.ts';
 import { kinds, logged, usual } from './costs/requests.ts';
 import { machineLine, runBench, type Findings, type Machine } from './measure/command.ts';
-import { filledFolder, makeLimitedKey, startOwnServer, unlimited } from './measure/own-server.ts';
+import { filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { startBaseline } from './speed/targets.ts';
 import { ratioText, table } from './table.ts';
@@ -28,9 +29,10 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
   const [folder] = await filledFolder(100);
   const key = await makeLimitedKey(folder, unlimited);
   const proxied = ['--trust-proxy', '1'];
-  const { process: quiet } = await startOwnServer(folder, ...proxied);
+  const { process: quiet } = await startBuild(distFolder, folder, proxied);
   const [loggingFolder] = await filledFolder(100);
-  const { process: logging } = await startOwnServer(loggingFolder, ...proxied, '--access-log', '--log-format', 'json');
+  const logs = [...proxied, '--access-log', '--log-format', 'json'];
+  const { process: logging } = await startBuild(distFolder, loggingFolder, logs);
   const refusal = { method: 'GET', path: '/', status: 401, headers: ['Content-Length', '2'], body: '{}' };
   const bare = await startBaseline([refusal]);
   const targets = {

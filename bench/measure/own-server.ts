@@ -59,20 +59,11 @@ export interface OwnServer {
 }
 
 /**
- * Starts the built server on a data folder and a free port.
+ * Starts the server of a build, its folder `dist`, on a data folder and a free port.
  *
  * @throws NotStarted
  */
-export function startOwnServer(folder: string, ...flags: readonly string[]): Promise<OwnServer> {
-  return startBuild(distFolder, folder, flags);
-}
-
-/**
- * Starts the server of a build, its folder `dist`, as `startOwnServer` does.
- *
- * @throws NotStarted
- */
-export async function startBuild(dist: string, folder: string, flags: readonly string[]): Promise<OwnServer> {
+export async function startBuild(dist: string, folder: string, flags: readonly string[] = []): Promise<OwnServer> {
   const program = runServer(thisProcess, folder, flags, nodeCommand(built(join(dist, 'server.js'))));
   const process = await ServerProcess.watch(program);
   return { process, folder, baseUrl: `${process.address}/v1` };
@@ -80,7 +71,7 @@ export async function startBuild(dist: string, folder: string, flags: readonly s
 
 /** The result of `task` with a fresh server on a copy of a data folder, which is removed afterwards. */
 export async function withServerOn<T>(model: string, task: (server: OwnServer) => Promise<T>): Promise<T> {
-  const server = await startOwnServer(copyOf(model));
+  const server = await startBuild(distFolder, copyOf(model));
   try {
     return await server.process.during(task(server));
   } finally {
