@@ -10,12 +10,8 @@ export function metricsOf(results: readonly ScenarioResult[]): Metrics {
       if (typeof value === 'number') metrics[`${name}.${figure}`] = value;
     }
     for (const [of, latency] of Object.entries(latencies)) {
-      const isOfStatus = /^\d/.test(of);
-      metrics[isOfStatus ? `${name}.latency_${of}_responses` : `${name}.${of}_latencies`] = latency.n;
-      for (const percentile of percentiles) {
-        const figure = isOfStatus ? `latency_${of}_${percentile}_ms` : `${percentile}_${of}_ms`;
-        metrics[`${name}.${figure}`] = latency[percentile];
-      }
+      metrics[`${name}.latency_${of}_responses`] = latency.n;
+      for (const percentile of percentiles) metrics[`${name}.latency_${of}_${percentile}_ms`] = latency[percentile];
     }
     metrics[`${name}.duration_s`] = seconds;
   }

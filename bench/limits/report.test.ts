@@ -116,7 +116,7 @@ test('metrics: every figure and latency, by a name that ends in its unit', () =>
   const { metrics } = report;
   assert.equal(metrics['boundary.before_requests'], 61);
   assert.equal(metrics['latency.latency_200_p50_ms'], report.scenarios[0]!.latencies['200']!.p50);
-  for (const of of ['p50', 'p90', 'p99', 'p999']) assert.ok(metrics[`strangers.${of}_beside_ms`]! > 0, of);
+  for (const of of ['p50', 'p90', 'p99', 'p999']) assert.ok(metrics[`strangers.latency_beside_${of}_ms`]! > 0, of);
   for (const name of Object.keys(metrics)) {
     assert.match(name, /^[a-z]+\.[a-z0-9_]+_(requests|responses|latencies|values|status|count|ratio|ms|s)$/);
   }
