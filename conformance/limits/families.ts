@@ -148,7 +148,9 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     const last = rises.at(-1)?.[1];
     if (last === undefined || last === a || isBefore(last, a)) rises.push([a, b]);
   }
-  shortest = Math.max(shortest, Math.min(fromNow, fromFull) - jitter * 1_000);
+  // A bucket that few steps fill is full at a step. So only short steps can make Reset differ from that of a next step.
+  const isNext = fromNow <= fromFull || 2 * fromFull > periodMs;
+  shortest = Math.max(shortest, (isNext ? fromNow : fromFull) - jitter * 1_000);
   let earliest = -Infinity;
   const isTooOften = rises.some(([{ sentAt }, { receivedAt }]) => {
     earliest = Math.max(sentAt, earliest + shortest);
@@ -159,7 +161,12 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     name: 'a bucket that refills in steps',
     // A bucket that is only ever filled at once has no fractions.
     hidden: longest < periodMs ? 1 - epsilon : 0,
-    refill: (a, b) => (own[b]!.receivedAt - own[a]!.sentAt + 1 + longest) * perMs,
+    refill: (a, b) => {
+      const [one, other, reset] = [timeOf(own[a]!), timeOf(own[b]!), own[a]!.reset * 1_000];
+      const isBetweenSteps = one !== undefined && other !== undefined && isNext && other.most + lateMs < reset
+        && reset - one.least + lateMs < shortest;
+      return isBetweenSteps ? 0 : (own[b]!.receivedAt - own[a]!.sentAt + 1 + longest) * perMs;
+    },
     most: () => limit,
     floor: (a) => own[a]!.remaining,
     least: () => -Infinity,
