@@ -49,6 +49,10 @@ export const createChecks: readonly Check[] = [
       if (getExists && created !== undefined) await t.getCreated(created.id);
     });
   }),
+];
+
+/** Runs after all other creates, whose animals it gets. */
+export const storedChecks: readonly Check[] = [
   check('create.stored', { requests: 12 + maxGets, creates: 12, writes: true }, async (t) => {
     await t.fixtures.needGet();
     const { category: categoryId, categories } = t.fixtures;

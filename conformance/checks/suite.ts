@@ -11,7 +11,7 @@ import { Violated, Inconclusive, Skipped } from '../verdicts/outcome.ts';
 import { restrictions, type RequirementResult, type Restriction } from '../verdicts/results.ts';
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
-import { createChecks } from './create.ts';
+import { createChecks, storedChecks } from './create.ts';
 import { errorChecks } from './errors.ts';
 import { getChecks } from './get.ts';
 import { dayLimitChecks, maxOfDay } from './limits-day.ts';
@@ -24,7 +24,7 @@ import { usualChecks } from './usual.ts';
 import { versionChecks } from './versioning.ts';
 
 const special: readonly Check[] = [
-  ...[...authChecks, ...createChecks, ...getChecks, ...earlyListChecks, ...listChecks],
+  ...[...authChecks, ...createChecks, ...storedChecks, ...getChecks, ...earlyListChecks, ...listChecks],
   ...[...animalChecks, ...orderChecks, ...versionChecks],
   ...[...exhaustedLimitChecks, ...resourceChecks, ...errorChecks, ...limitChecks, ...dayLimitChecks],
 ];
@@ -39,7 +39,7 @@ const usual = (...words: readonly string[]) => usualChecks(words, special);
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
   ['Authentication', [...authChecks, ...usual('auth')]],
   ['Lists of few animals', earlyListChecks],
-  ['Add an animal', [...usual('create'), ...createChecks]],
+  ['Add an animal', [...createChecks, ...usual('create'), ...storedChecks]],
   ['Get an animal', [...getChecks, ...usual('get')]],
   ['List animals', [...usual('list'), ...listChecks]],
   ['Creates, lists and gets together', animalChecks],
