@@ -1,4 +1,4 @@
-/** The checks that need nothing special: the model has their requests, and the rules or the model judge the responses. */
+/** The checks that need nothing special: the model has their requests, and the model or a rule judges the responses. */
 import { costOf } from '../model/plan.ts';
 import { gaps, type Gap, type GapId } from '../requirements/gaps.ts';
 import { requirements } from '../requirements/requirements.ts';
