@@ -13,7 +13,7 @@ import { Inconclusive } from '../verdicts/outcome.ts';
 const shown = (id: RequirementId, why: string): Check =>
   check(id, { exhausts: true }, async (t) => {
     await needExhausted(t);
-    if (!t.requireHistory(id, t.exhaustKey.key)) throw new Inconclusive(why);
+    if (!t.requireHistory(id)) throw new Inconclusive(why);
   });
 
 export const exhaustedLimitChecks: readonly Check[] = [
@@ -21,7 +21,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
   shown('limits.refuses', 'the headers do not show how many requests were left'),
   check('limits.all-operations', { exhausts: true }, async (t) => {
     await needExhausted(t);
-    t.requireHistory('limits.all-operations', t.exhaustKey.key);
+    t.requireHistory('limits.all-operations');
     const refused = t.history.limits.of(t.exhaustKey.key).filter(isRefused);
     for (const { response } of refused) t.require(true, response, '429, because the key is at its limit');
     const missing = (await kindsOf(t)).filter(({ operation }) => {

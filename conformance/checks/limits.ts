@@ -15,7 +15,7 @@ const movesMs = 4_000;
 export const limitChecks: readonly Check[] = [
   check('limits.limit-header', {}, async (t) => {
     await t.fixtures.oneOfEach();
-    t.requireHistory('limits.limit-header', t.key.key);
+    t.requireHistory('limits.limit-header');
   }),
   check('limits.remaining-falls', { requests: 2 * (concurrent + 3) }, async (t) => {
     // Orders, because no other check sends ten of them in a row. The history shows the other operations.
@@ -54,11 +54,11 @@ export const limitChecks: readonly Check[] = [
 
 /** Whether the history could judge a requirement; if not at once, then after a pause that shows whether Reset moves. */
 async function isShown(t: CheckContext, id: 'limits.remaining-falls' | 'limits.remaining-never-rises') {
-  if (t.requireHistory(id, t.key.key)) return true;
+  if (t.requireHistory(id)) return true;
   const last = t.history.limits.of(t.key.key).findLast(isAdmitted);
   if (last !== undefined && !Number.isSafeInteger(last.limit))
     throw new Skipped('the limit is so large that it stands for no limit');
   await t.sleep(movesMs, 'to see whether Reset moves');
   for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
-  return t.requireHistory(id, t.key.key);
+  return t.requireHistory(id);
 }

@@ -124,20 +124,24 @@ export class CheckContext {
   }
 
   /**
-   * Records whether the history of a key meets the requirement. Returns whether any exchange could have violated it.
+   * Records whether the histories of the keys meet the requirement. Returns whether any exchange could have violated it.
    *
-   * @throws Violated if it does not
+   * @throws Violated if one does not
    */
-  requireHistory(id: RequirementId, key: Credential['key']): boolean {
-    // No other client uses this key.
-    const isExclusive = this.options.exhaust && key === this.exhaustKey.key;
-    const { judged = [], contradiction } = this.history.limits.verdicts(key, isExclusive).get(id) ?? {};
-    if (contradiction !== undefined) {
-      const { required, received } = violationOf(this.history.limits.of(key), isExclusive, contradiction);
-      this.require(false, contradiction.at.response, required, received);
+  requireHistory(id: RequirementId): boolean {
+    let isJudged = false;
+    for (const key of ['exhaust', 'main'] as const) {
+      // No other client uses this key.
+      const isExclusive = this.options.exhaust && key === this.exhaustKey.key;
+      const { judged = [], contradiction } = this.history.limits.verdicts(key, isExclusive).get(id) ?? {};
+      if (contradiction !== undefined) {
+        const { required, received } = violationOf(this.history.limits.of(key), isExclusive, contradiction);
+        this.require(false, contradiction.at.response, required, received);
+      }
+      for (const { response } of judged) this.require(true, response, '');
+      isJudged ||= judged.length > 0;
     }
-    for (const { response } of judged) this.require(true, response, '');
-    return judged.length > 0;
+    return isJudged;
   }
 
   /** Tries every case, and throws the first failure after the last case. */
