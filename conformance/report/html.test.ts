@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { fixture } from '../testing/report.ts';
 import { malformed, rawCharacters } from '../testing/wellformed.ts';
@@ -11,7 +12,9 @@ import { visible, visibleLines } from './visible.ts';
 import { verdicts } from './words.ts';
 
 const emptyTags = ['meta'];
-const markupOf = (page: string): string => page.replace(/<style>[^<]*<\/style>/, '');
+/** The page without its style sheet and its own script, which is the last element of the body. */
+const markupOf = (page: string): string =>
+  page.replace(/<style>[^<]*<\/style>/, '').replace(/<script>[^]*?<\/script>\n(?=<\/body>)/, '');
 
 const kept: Report = {
   ...fixture,
@@ -66,8 +69,11 @@ test('every string of a report is escaped', () => {
   assert.doesNotMatch(html, /<img/);
 });
 
-test('the page loads and runs nothing, and its policy forbids it', () => {
-  assert.ok(page.includes(`"Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`));
+test('the page loads nothing and runs only its own script, and its policy forbids more', () => {
+  const [, script = ''] = /<script>([^]*?)<\/script>/.exec(page)!;
+  const hash = createHash('sha256').update(script).digest('base64');
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`;
+  assert.ok(page.includes(`"Content-Security-Policy" content="${policy}">`));
   assert.doesNotMatch(page, / (src|srcset|action|data|on[a-z]+)="/);
   assert.doesNotMatch(markupOf(page), /<(link|script|iframe|img|object|form)\b|@import|url\(/);
 });
@@ -123,6 +129,13 @@ test('the page is accessible to screen readers: language, order of headings', ()
   const levels = [...body.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
   assert.equal(levels.filter((level) => level === 1).length, 1);
   assert.ok(levels.every((level, index) => level <= (levels[index - 1] ?? 0) + 1));
+});
+
+test('the summary counts what was not judged by reason, with the option that would judge it', () => {
+  const [, reasons = ''] = /<h2>Not judged<\/h2><ul>(.*)<\/ul>/.exec(page)!;
+  assert.equal(reasons, '<li><strong>2</strong> inconclusive</li><li><strong>2</strong> only with --exhaust</li>');
+  const selected = { ...fixture, requirements: fixture.requirements.slice(0, 10) };
+  assert.match(reportHtml(selected), /<li><strong>\d+<\/strong> not selected: run without --only<\/li>/);
 });
 
 test('each requirement that was skipped has its reason, which names the option that would judge it', () => {

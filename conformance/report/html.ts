@@ -1,4 +1,5 @@
 /** report.html, for readers who did not run the kit: all failures, then everything that was checked. */
+import { requirements as all } from '../requirements/requirements.ts';
 import { attribute, html, lines, type Markup } from './markup.ts';
 import { sectionsOf, type Field, type Item, type Section } from './outline.ts';
 import { pageHtml, signOf, summaryHtml } from './page.ts';
@@ -10,6 +11,24 @@ import {
 /** The fields whose text a server, a shell or the kit reads. */
 const codeLabels = ['smallest case', 'reproduce', 'replay', 'response', 'evidence', 'example'];
 
+/** The fields of which only the first lines are visible until the reader unfolds them. */
+const cutLabels = ['smallest case', 'reproduce'];
+const shownRows = 6;
+const columns = 100;
+
+/** Adds a copy button to each block. */
+const copyScript = `
+if (navigator.clipboard) for (const text of document.querySelectorAll('pre')) {
+  const button = document.createElement('button');
+  button.textContent = 'Copy';
+  button.setAttribute('aria-live', 'polite');
+  button.onclick = async () => {
+    button.textContent = await navigator.clipboard.writeText(text.textContent).then(() => 'Copied', () => 'Not copied');
+  };
+  text.after(button);
+}
+`;
+
 /** The report as one HTML file. */
 export function reportHtml(report: Report): string {
   const { kit } = report;
@@ -17,9 +36,10 @@ export function reportHtml(report: Report): string {
   const links = sections.map(([anchor, { title, items }]) =>
     html`<li><a href="#${attribute(anchor)}">${title}</a> <span class="soft">${items.length}</span></li>`);
   return pageHtml({
+    script: copyScript,
     title: `${headline(report)}: ${report.target}`,
     header: html`${summary(report)}
-<nav aria-label="Contents"><ul>${links}</ul></nav>`,
+<nav aria-label="What to show"><ul><li><a href="#all">All</a></li>${links}</ul></nav>`,
     main: html`${sections.map(sectionHtml)}`,
     footer: html`<p>Written by ${kit.name} ${kit.version} on Node ${kit.node}.
 report.json has the same content for programs.
@@ -35,6 +55,7 @@ function summary(report: Report): Markup {
     conclusion: conclusion(report),
     target: report.target,
     totals: report.totals,
+    notes: notJudged(report),
     facts: {
       Started: dateText(report.startedAt),
       Duration: `${duration(report.seconds)}, including ${duration(sent.secondsWaited)} of waiting`,
@@ -46,6 +67,18 @@ function summary(report: Report): Markup {
       'Recovered 503': unavailableText(report) ?? 'none',
     },
   });
+}
+
+/** Why requirements were not judged, in most cases the option that would judge them, and how many. */
+function notJudged({ requirements }: Report): Markup | undefined {
+  const reasons = [
+    ...requirements.filter(({ verdict, inapplicable }) => /inconclusive|skipped/.test(verdict) && inapplicable !== true)
+      .map(({ verdict, reason }) => (verdict === 'inconclusive' ? verdict : reason)),
+    ...all.slice(requirements.length).map(() => 'not selected: run without --only'),
+  ];
+  const items = [...new Set(reasons)].map((reason) =>
+    html`<li><strong>${reasons.filter((one) => one === reason).length}</strong> ${reason}</li>`);
+  return items.length === 0 ? undefined : html`<h2>Not judged</h2><ul>${items}</ul>`;
 }
 
 function sectionHtml([anchor, { title, lead, items }]: readonly [string, Section]): Markup {
@@ -67,7 +100,13 @@ ${fields.length > 0 && html`<dl class="case">${fields.map(fieldHtml)}</dl>`}</li
 }
 
 function fieldHtml([label, text]: Field): Markup {
-  const content = codeLabels.includes(label) ? html`<pre>${lines(text)}</pre>` : html`${text}`;
+  const isCut = cutLabels.includes(label) && rowsOf(text) > shownRows;
+  const toggle = isCut && html`<details class="cut"><summary>Show all</summary></details>`;
+  const content = codeLabels.includes(label) ? html`${toggle}<pre>${lines(text)}</pre>` : html`${text}`;
   const shown = label === 'evidence' ? html`<details><summary>Show</summary>${content}</details>` : content;
   return html`<dt>${label}</dt><dd>${shown}</dd>`;
+}
+
+function rowsOf(text: string): number {
+  return text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
 }

@@ -1,4 +1,5 @@
-/** The frame of an HTML report: one file without scripts and network access, which its policy enforces. */
+/** The frame of an HTML report: one file without network access, which its policy enforces. */
+import { createHash } from 'node:crypto';
 import type { Verdict } from '../verdicts/results.ts';
 import { attribute, html, Markup } from './markup.ts';
 import { styleSheet } from './style.ts';
@@ -8,18 +9,22 @@ export interface Page {
   readonly title: string;
   /** Added to the style sheet of all reports. */
   readonly style?: string;
+  /** The only script that may run. Nothing may depend on it, because many CI systems show reports without scripts. */
+  readonly script?: string;
   readonly header: Markup;
   readonly main: Markup;
   readonly footer: Markup;
 }
 
 /** A complete HTML document. */
-export function pageHtml({ title, style = '', header, main, footer }: Page): string {
+export function pageHtml({ title, style = '', script, header, main, footer }: Page): string {
+  const hash = script === undefined ? "'none'" : `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src ${hash}`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -30,12 +35,13 @@ export function pageHtml({ title, style = '', header, main, footer }: Page): str
 <header>
 ${header}
 </header>
-<main>
+<main id="all">
 ${main}
 </main>
 <footer>
 ${footer}
 </footer>
+${script !== undefined && html`<script>${new Markup(script)}</script>`}
 </body>
 </html>
 `;

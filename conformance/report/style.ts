@@ -51,10 +51,14 @@ ${verdicts.map((verdict) => `.${verdict}{color:var(--${verdict})}`).join('')}
 .case{display:grid;gap:.25rem 1rem;margin-top:.75rem}
 .list>li:not(.card){padding:.625rem 0;border-bottom:1px solid var(--line)}
 summary{cursor:pointer;width:fit-content}
+.cut:not([open])+pre{max-height:calc(9em + .5rem);padding-bottom:0;overflow:hidden}
 table,thead,tbody,tr,th,td{display:block;padding:0;text-align:left;font-weight:inherit}
 footer{margin-top:4rem;font-size:.8125rem}
 @media (min-width:44rem){.case{grid-template-columns:7.5rem minmax(0,1fr)}}
+@media screen{main:has(h2:target)>section:not(:has(:target)){display:none}}
 @media print{
+  button,.cut{display:none}
+  .cut:not([open])+pre{max-height:none}
   .list>li{break-inside:avoid}
   details:not([open])::details-content{content-visibility:visible;block-size:auto}
 }

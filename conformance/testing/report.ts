@@ -14,7 +14,7 @@ const listLimit: Failure = {
   curl: `curl -sS -i -H "Authorization: Bearer $API_KEY" 'https://staging.example/v1/pets?limit=1'`,
   response:
     'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-ratelimit-limit: 300\r\nx-ratelimit-remaining: 288\r\n\r\n[{"id":1,"name":"Rex","categoryId":7,"status":"available"},{"id":2,"name":"Mia","categoryId":7,"status":"sold"}]',
-  replay: '--seed 42 --path "0:1"',
+  replay: '--only list.limit --seed 42 --runs 20',
 };
 
 const hostileName: Failure = {
