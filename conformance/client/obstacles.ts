@@ -59,8 +59,8 @@ function causeOf({ message, cause }: NoResponse, { baseUrl, proxy }: Target): st
 export async function refusalText(response: Response, target: Target, source: string): Promise<string | undefined> {
   const { status } = response;
   const isText = response.json instanceof SyntaxError;
-  // A port that speaks another protocol may respond to HTTP/1.1 with an error status and a text.
-  const protocol = status >= 400 && isText ? await protocolText(target, true) : undefined;
+  // A port that speaks another protocol may respond to HTTP/1.1 with an error status and a text, or with 400 and JSON.
+  const protocol = status === 400 || (status > 400 && isText) ? await protocolText(target, true) : undefined;
   if (protocol !== undefined) return protocol;
   const where = targetText(target);
   const rejects = `${where} rejects the key of ${source}`;
