@@ -43,7 +43,7 @@ export const invisibleName =
   'l\u00a0m\u3000n\u180eo\ufe0fp\u{e0001}q';
 
 /** Private-use characters, noncharacters, an unassigned character, and the replacement character. */
-export const unusualName = 'a\ue000b\uf8ffc\ufffdd\ufffee\uffffg\ufdd0h\u{f0000}i\u{1fffe}j\u{10ffff}k\u0378l';
+const unusualName = 'a\ue000b\uf8ffc\ufffdd\ufffee\uffffg\ufdd0h\u{f0000}i\u{1fffe}j\u{10ffff}k\u0378l';
 
 /** A lone surrogate, which JSON can only contain as an escape. */
 export const loneSurrogateName = 'half \ud83d of one';
@@ -52,7 +52,7 @@ export const loneSurrogateName = 'half \ud83d of one';
 export const nulName = 'before\u0000after';
 
 /** The line endings of different systems. */
-export const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
+const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
 /** The names that each run creates. */
 export const exampleNames: readonly string[] = [...fragileNames, 'x', invisibleName, unusualName, linesName];
