@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
-import { maxRatios, type Measured } from './costs/experiment.ts';
-import { kinds, logged } from './costs/requests.ts';
+import type { Measured } from './costs/experiment.ts';
+import { kinds, logged, maxRatios } from './costs/requests.ts';
 
 test('a quick run measures every kind of requests, judges none, and leaves nothing behind', async (t) => {
   const [temporary, results] = [temporaryFolder(t), temporaryFolder(t)];
@@ -21,16 +21,16 @@ test('a quick run measures every kind of requests, judges none, and leaves nothi
   }
   for (const [baseline, max] of Object.entries(maxRatios)) {
     const count = written.results.filter((one) => one.baseline === baseline).length;
-    assert.match(stdout, new RegExp(`^\\| the most expensive of ${count} kinds .* ${baseline}, µs \\|`, 'm'));
-    assert.match(stdout, new RegExp(`^At most \\S+ times ${baseline}; ${max} times are allowed\\.$`, 'm'));
+    const head = `^\\| the most expensive of ${count} kinds .* ${baseline}, µs \\| ratio \\(at most ${max}\\) \\|`;
+    assert.match(stdout, new RegExp(head, 'm'));
   }
   assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('petstore-')), []);
 });
 
 test('the kinds fit into a request: 16 KiB without a key, 64 KiB of a body without chunks with one', () => {
-  for (const { name, withKey, isParsing, head, body } of kinds) {
+  for (const { name, withKey, baseline, head, body } of kinds) {
     const headBytes = head.reduce((sum, line) => sum + line.length + 2, 0);
-    const bodyBytes = withKey && !isParsing ? 0 : body.length;
-    assert.ok(headBytes + (withKey ? 0 : bodyBytes) <= 16 * 1024 && body.length <= 65 * 1024, name);
+    const bodyBytes = withKey && baseline !== 'bare node:http' ? 0 : body.length;
+    assert.ok(headBytes + (withKey ? 0 : bodyBytes) <= 16 * 1024 && body.length <= (baseline === 'bare node:http' ? 65 : 64) * 1024, name);
   }
 });

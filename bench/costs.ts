@@ -3,9 +3,9 @@
  * 1 if one of them costs more than decisions.md, "The cost of a request", allows.
  */
 import { distFolder } from '../harness/server.ts';
-import { Experiment, maxRatios, type Baseline, type Measured } from './costs/experiment.ts';
+import { measure, resultOf, type Experiment, type Measured } from './costs/experiment.ts';
 import { cost } from './costs/measure.ts';
-import { kinds, logged, usual } from './costs/requests.ts';
+import { kinds, logged, maxRatios, usual } from './costs/requests.ts';
 import { machineLine, runBench, type Findings, type Machine } from './measure/command.ts';
 import { filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
@@ -21,10 +21,10 @@ await runBench({
 its process: without a key with a 401, with a key with JSON.parse of a usual body of 64 KiB, and bodies of many chunks
 with what bare node:http needs to read them. About two minutes.`,
   exitCode: '0 all costs are allowed, 1 one is not',
-  measure,
+  measure: measureCosts,
 });
 
-async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Machine): Promise<Findings> {
+async function measureCosts({ quick: isQuick }: { readonly quick: boolean }, here: Machine): Promise<Findings> {
   const [rounds, moreRounds, requests] = isQuick ? [1, 0, 2] : [5, 20, 10];
   const [folder] = await filledFolder(100);
   const key = await makeLimitedKey(folder, unlimited);
@@ -34,15 +34,15 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
   const logs = [...proxied, '--access-log', '--log-format', 'json'];
   const { process: logging } = await startBuild(distFolder, loggingFolder, logs);
   const refusal = { method: 'GET', path: '/', status: 401, headers: ['Content-Length', '2'], body: '{}' };
-  const bare = await startBaseline([refusal]);
   const targets = {
     quiet: { process: quiet, key, logDelayMs: 0 },
     logging: { process: logging, key: '', logDelayMs },
-    bare: { process: bare, key, logDelayMs: 0 },
+    bare: { process: await startBaseline([refusal]), key, logDelayMs: 0 },
   };
-  const experiments = [
-    ...kinds.map((kind) => new Experiment(kind.name, kind, targets.quiet, targets.bare)),
-    ...logged.map((kind) => new Experiment(`${kind.name}, logged`, kind, targets.logging, targets.bare)),
+  const { bare } = targets;
+  const experiments: readonly Experiment[] = [
+    ...kinds.map((kind) => ({ name: kind.name, kind, target: targets.quiet, bare, rounds: [] })),
+    ...logged.map((kind) => ({ name: `${kind.name}, logged`, kind, target: targets.logging, bare, rounds: [] })),
   ];
   progress('warming up the servers');
   if (!isQuick) {
@@ -52,42 +52,38 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
   for (let round = 1; round <= rounds; round++) {
     for (const experiment of round % 2 === 1 ? experiments : experiments.toReversed()) {
       progress(`round ${round} of ${rounds}`, experiment.name);
-      await experiment.measure(requests);
+      await measure(experiment, requests);
     }
   }
 
   const exceeds = ({ ratio, baseline }: Measured): boolean => ratio > maxRatios[baseline];
-  // The largest of hundreds of noisy medians is mostly noise. So kinds that seem to exceed their limit are measured again.
-  const suspects = experiments.filter(({ result }) => exceeds(result));
+  // The largest of hundreds of noisy medians is mostly noise. So kinds that seem to exceed their limit are measured
+  // again.
+  const suspects = experiments.filter((experiment) => exceeds(resultOf(experiment)));
   for (const experiment of suspects) {
     progress(`${moreRounds} more rounds`, experiment.name);
-    for (let round = 1; round <= moreRounds; round++) await experiment.measure(requests);
+    for (let round = 1; round <= moreRounds; round++) await measure(experiment, requests);
   }
 
-  const results = experiments.map((experiment) => experiment.result);
+  const results = experiments.map(resultOf);
   const dearest = results.toSorted((one, other) => other.ratio - one.ratio);
-  const of = (baseline: Baseline): Measured[] => dearest.filter((one) => one.baseline === baseline);
-  const baselines = Object.keys(maxRatios) as Baseline[];
   return {
     paragraphs: [
-      ...baselines.map((baseline) => table(
-        [`the most expensive of ${of(baseline).length} kinds`, 'status', 'CPU, µs', `${baseline}, µs`, 'ratio'],
-        of(baseline).slice(0, shown).map((one) => [
-          shortened(one.name), String(one.status), one.cpu.toFixed(0), one.compared.toFixed(0), ratioText(one.ratio),
-        ]))),
-      baselines.map((baseline) => {
-        const worst = ratioText(of(baseline)[0]!.ratio);
-        return `At most ${worst} times ${baseline}; ${maxRatios[baseline]} times are allowed.`;
-      }).join('\n'),
-      `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for the kinds that seemed `
-        + `to exceed their limit (${suspects.length} of ${experiments.length}).`,
+      ...Object.entries(maxRatios).map(([baseline, max]) => {
+        const all = dearest.filter((one) => one.baseline === baseline);
+        return table(
+          [`the most expensive of ${all.length} kinds`, 'status', 'CPU, µs', `${baseline}, µs`, `ratio (at most ${max})`],
+          all.slice(0, shown).map(({ name, status, cpu, compared, ratio }) =>
+            [shortened(name), String(status), cpu.toFixed(0), compared.toFixed(0), ratioText(ratio)]));
+      }),
+      `Medians of ${rounds} rounds of ${requests} requests each; of ${rounds + moreRounds} rounds for the kinds that `
+        + `seemed to exceed their limit (${suspects.length} of ${experiments.length}).`,
       machineLine(here),
     ],
     settings: { rounds, moreRounds, requests },
     results: { maxRatios, results },
-    exceeded: dearest.filter(exceeds).map(({ name, baseline }) => {
-      return `more than ${maxRatios[baseline]} times ${baseline}: ${shortened(name)}`;
-    }),
+    exceeded: dearest.filter(exceeds).map(({ name, baseline }) =>
+      `more than ${maxRatios[baseline]} times ${baseline}: ${shortened(name)}`),
   };
 }
 

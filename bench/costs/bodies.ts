@@ -2,11 +2,6 @@
 
 const size = 64 * 1024;
 
-interface Body {
-  readonly name: string;
-  readonly bytes: Buffer;
-}
-
 /** As many items as fit, separated by commas. With some values of `close`, the text is not JSON. */
 function filled(open: string, item: string | ((index: number) => string), close: string): string {
   let text = open;
@@ -34,18 +29,9 @@ const fill = (text: string, room = 2): string => text.repeat(Math.floor((size - 
 function members(count: number, name: (index: number) => string): string {
   return `{${Array.from({ length: count }, (_, index) => `"${name(index)}":1`).join()}}`;
 }
-const digits = (index: number): string => index.toString(36);
-
-/** The permutation of eight letters that has this number. */
-function permutation(index: number): string {
-  const rest = [...'abcdefgh'];
-  let [text, number] = ['', index];
-  for (let count = rest.length; count > 0; count -= 1) {
-    text += rest.splice(number % count, 1)[0]!;
-    number = Math.floor(number / count);
-  }
-  return text;
-}
+export const digits = (index: number): string => index.toString(36);
+/** Five digits, none greater than 7. */
+const octal = (index: number): string => index.toString(8).padStart(5, '0');
 
 /**
  * Texts of 2^n characters (Thue and Morse). Those of (`one`, `other`) and of (`other`, `one`) have the same polynomial
@@ -80,7 +66,7 @@ const names: readonly [what: string, name: (index: number) => string][] = [
   ['numbers with leading zeros', (index) => `0${index}`],
   ['numbers of 100 digits', (index) => String(index).padEnd(100, '7')],
   ['the letters a and b', (index) => index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b')],
-  ['permutations of eight letters', permutation],
+  ['the same digits and sum of digits in all', (index) => `${octal(index)}${octal(8 ** 5 - 1 - index)}`],
   ['a different first byte', (index) => `${digits(index).padStart(3, '0')}${'a'.repeat(28)}`],
   ...['\\u0031', 'é', '\\u00e9', '\\ud83d\\ude00'].map((prefix): [string, typeof digits] =>
     [`${prefix} and digits`, (index) => `${prefix}${digits(index)}`]),
@@ -89,7 +75,7 @@ const names: readonly [what: string, name: (index: number) => string][] = [
     [`${bytes} bytes`, (index) => digits(index).padStart(bytes, 'a')]),
 ];
 /** Units of long strings and names, and what may precede a fault. */
-const units = ['a', 'é', '😀', '\\n', '\\"', 'a\\n', '\\u0041'];
+const units = ['a', 'é', '😀', '\\n', '\\"', 'a\\n', '\\u0041', '\\u0000', '\\ud800'];
 const spaces = [' ', '\n', '\r', '\r\n'];
 /** Endings with invalid UTF-8 after the last character. */
 const invalid = ['"a', '\n', '\uFFFD'].map((text): [string, Buffer] => [
@@ -97,8 +83,14 @@ const invalid = ['"a', '\n', '\uFFFD'].map((text): [string, Buffer] => [
   Buffer.concat([Buffer.from(fill(text)), Buffer.of(0xff)]),
 ]);
 
-const texts: readonly [name: string, text: string | Buffer][] = [
-  ['a usual NewPet with a long name', `{"name":"${fill('a', 100)}","categoryId":1,"status":"available"}`],
+/** A NewPet whose name, or whose categoryId, fills the body. */
+export const petNamed = (unit: string): string => `{"name":"${fill(unit, 100)}","categoryId":1}`;
+const petIn = (categoryId: string): string => `{"name":"a","categoryId":${categoryId}}`;
+/** As many digits as the number of a NewPet may have. */
+const length = size - 100;
+
+/** The bodies, none longer than 64 KiB. */
+export const bodies: readonly [name: string, body: string | Buffer][] = [
   ['a NewPet before many members', object(digits, '"name":"a","categoryId":1,"status":"sold",')],
   ['one number', fill('1')],
   ...items.map((item): [string, string] => [`[${item},…]`, filled('[', item, ']')]),
@@ -109,8 +101,17 @@ const texts: readonly [name: string, text: string | Buffer][] = [
     [`one string of ${unit}`, `"${fill(unit)}"`],
     [`a string of ${unit} that is not closed`, `"${fill(unit, 1)}`],
     [`one long name of ${unit}`, `{"${fill(unit, 10)}":1}`],
-    [`a NewPet whose name is all ${unit}`, `{"name":"${fill(unit, 100)}","categoryId":1}`],
+    [`a NewPet whose name is all ${unit}`, petNamed(unit)],
   ]),
+  ['a number of 1', petIn('1'.repeat(length))],
+  ['a number 1000…e-64000', petIn(`1${'0'.repeat(length - 10)}e-${length - 11}`)],
+  ['a number 0.000…1', petIn(`0.${'0'.repeat(length - 10)}1`)],
+  ['a number 0.000…1e64000', petIn(`0.${'0'.repeat(length - 20)}1e${length - 19}`)],
+  ['a number 0.000…', petIn(`0.${'0'.repeat(length)}`)],
+  ...['1', '0', '-0'].map((first): [string, string] =>
+    [`an exponent of ${first}`, petIn(`1e${first.padEnd(length, first.at(-1))}`)]),
+  ['a wrong status', `{"name":"a","categoryId":1,"status":"${fill('a', 100)}"}`],
+  ['wrong members', `{"name":${'['.repeat(9_000)}${']'.repeat(9_000)},"categoryId":"${'a'.repeat(30_000)}"}`],
   ['[[[[…]]]]', '['.repeat(size / 2) + ']'.repeat(size / 2)],
   ['{"a":{"a":…}}', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)],
   ['short strings after one é', filled('["é",', '"ab"', ']')],
@@ -124,10 +125,3 @@ const texts: readonly [name: string, text: string | Buffer][] = [
   ...invalid,
   ['invalid UTF-8 alone', Buffer.alloc(size, 0x80)],
 ];
-
-/** The bodies, none longer than 64 KiB. */
-export const bodies: readonly Body[] = texts.map(([name, text]) => {
-  const bytes = Buffer.from(text as string);
-  if (bytes.length > size) throw new Error(`${name} has ${bytes.length} bytes`);
-  return { name, bytes };
-});

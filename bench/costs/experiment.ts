@@ -1,66 +1,57 @@
-/** A kind of requests, and what it is compared with (decisions.md, "The cost of a request"). */
+/** A kind of requests, measured in turn with what it is compared with. */
 import { quantile } from '../measure/load.ts';
 import { cost, type Target } from './measure.ts';
-import { usual, usualBody, usualClosed, usualCreate, type Kind } from './requests.ts';
+import { usual, usualBody, usualClosed, usualCreate, type Baseline, type Kind } from './requests.ts';
 
-/** What requests are compared with, and how many times as much they may cost. */
-export const maxRatios = { 'a 401': 5, 'JSON.parse of 64 KiB': 4, 'bare node:http': 3 } as const;
-export type Baseline = keyof typeof maxRatios;
-
-/** The costs of a kind of requests. */
-export interface Measured {
+export interface Experiment {
   readonly name: string;
-  readonly baseline: Baseline;
+  readonly kind: Kind;
+  readonly target: Target;
+  /** A server that does nothing but read requests. */
+  readonly bare: Target;
+  readonly rounds: Round[];
+}
+
+/** The costs of a kind of requests in one round. */
+interface Round {
   readonly status: number;
   /**
-   * CPU time of a request, and what it is compared with, in microseconds: medians of all rounds. Of one that creates an
-   * animal: what it costs more than a usual create, most of which is the work for the disk.
+   * CPU time of a request, and what it is compared with, in microseconds. Of one that creates an animal: what it costs
+   * more than a usual create, most of which is the work for the disk.
    */
   readonly cpu: number;
   readonly compared: number;
-  /** The median of their ratios in each round: noise in one round affects both. */
+}
+
+/** The costs of a kind of requests: medians of all rounds. */
+export interface Measured extends Round {
+  readonly name: string;
+  readonly baseline: Baseline;
+  /** The median of the ratios in each round: noise in one round affects both. */
   readonly ratio: number;
 }
 
-/** A kind of requests, measured in turn with what it is compared with. */
-export class Experiment {
-  readonly name: string;
-  readonly #kind: Kind;
-  readonly #target: Target;
-  readonly #bare: Target;
-  readonly #cpu: number[] = [];
-  readonly #compared: number[] = [];
-  #status = 0;
+/** Sends `requests` requests, and then as many of what they are compared with. */
+export async function measure({ kind, target, bare, rounds }: Experiment, requests: number): Promise<void> {
+  const { cpu, status, closes } = await cost(target, kind, requests);
+  const usualCpu = status === 201 ? (await cost(target, usualCreate, requests)).cpu : 0;
+  const compared = {
+    'a 401': async () => (await cost(target, closes ? usualClosed : usual, requests)).cpu,
+    'JSON.parse of 64 KiB': async () => parseCost(requests),
+    'bare node:http': async () => (await cost(bare, kind, requests)).cpu,
+  };
+  rounds.push({ status, cpu: cpu - usualCpu, compared: await compared[kind.baseline]() });
+}
 
-  constructor(name: string, kind: Kind, target: Target, bare: Target) {
-    this.name = name;
-    this.#kind = kind;
-    this.#target = target;
-    this.#bare = bare;
-  }
-
-  get #baseline(): Baseline {
-    if (this.#kind.isParsing) return 'bare node:http';
-    return this.#kind.withKey ? 'JSON.parse of 64 KiB' : 'a 401';
-  }
-
-  /** Sends `requests` requests, and then as many of what they are compared with. */
-  async measure(requests: number): Promise<void> {
-    const { cpu, status, closes } = await cost(this.#target, this.#kind, requests);
-    this.#cpu.push(status === 201 ? cpu - (await cost(this.#target, usualCreate, requests)).cpu : cpu);
-    this.#status = status;
-    const baseline = this.#baseline;
-    if (baseline === 'JSON.parse of 64 KiB') return void this.#compared.push(parseCost(requests));
-    const isBare = baseline === 'bare node:http';
-    const kind = isBare ? this.#kind : closes ? usualClosed : usual;
-    this.#compared.push((await cost(isBare ? this.#bare : this.#target, kind, requests)).cpu);
-  }
-
-  get result(): Measured {
-    const [cpu, compared] = [quantile(this.#cpu, 0.5), quantile(this.#compared, 0.5)];
-    const ratio = quantile(this.#cpu.map((one, round) => one / this.#compared[round]!), 0.5);
-    return { name: this.name, baseline: this.#baseline, status: this.#status, cpu, compared, ratio };
-  }
+/** The result of all rounds so far. */
+export function resultOf({ name, kind: { baseline }, rounds }: Experiment): Measured {
+  const median = (figure: (round: Round) => number): number => quantile(rounds.map(figure), 0.5);
+  return {
+    ...{ name, baseline, status: rounds.at(-1)!.status },
+    cpu: median(({ cpu }) => cpu),
+    compared: median(({ compared }) => compared),
+    ratio: median(({ cpu, compared }) => cpu / compared),
+  };
 }
 
 /** The CPU time of `JSON.parse` of the usual body, in microseconds. This process has a core like that of the server. */

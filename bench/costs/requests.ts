@@ -1,16 +1,20 @@
 /**
- * The most expensive requests that are known, of each kind: what a client without a key can send in 16 KiB, and one with a key
- * in a body of 64 KiB.
+ * The most expensive requests that are known, of each kind: what a client without a key can send in 16 KiB, and one
+ * with a key in a body of 64 KiB.
  */
-import { bodies } from './bodies.ts';
+import { bodies, digits, petNamed } from './bodies.ts';
+
+/** What requests are compared with, and how many times as much they may cost (decisions.md, "The cost of a request"). */
+export const maxRatios = { 'a 401': 5, 'JSON.parse of 64 KiB': 4, 'bare node:http': 3 } as const;
+export type Baseline = keyof typeof maxRatios;
 
 /** One request. `Host` and `X-Forwarded-For` are added to it, and `Authorization` if it has a key. */
 export interface Kind {
   /** What is special about it. */
   readonly name: string;
   readonly withKey: boolean;
-  /** Whether most of its cost is that of Node's parser. */
-  readonly isParsing?: true;
+  /** `bare node:http` if most of its cost is that of Node's parser. */
+  readonly baseline: Baseline;
   /** The request line and further header lines. */
   readonly head: readonly string[];
   readonly body: Buffer;
@@ -37,7 +41,8 @@ function lines(line: (index: number) => string, bytes = maxBytes - room): readon
 }
 
 function kind(withKey: boolean, name: string, head: readonly string[], body: string | Buffer = ''): Kind {
-  return { name, withKey, head, body: Buffer.from(body as string, 'latin1') };
+  const baseline = withKey ? 'JSON.parse of 64 KiB' : 'a 401';
+  return { name, withKey, baseline, head, body: Buffer.from(body as string) };
 }
 
 /** A GET of a path and query. */
@@ -71,7 +76,6 @@ const values: readonly [header: string, ...units: string[]][] = [
   ['X-Forwarded-For', 'a', ',', ', ', '1,', '[', '1.1.1.1,', '::1,', ' '],
 ];
 /** Names of header lines. */
-const digits = (index: number): string => index.toString(36);
 const names: readonly [name: string, line: (index: number) => string][] = [
   ['short ones', (index) => `${digits(index)}:`],
   ['short ones with a value', (index) => `${digits(index)}: ${digits(index)}`],
@@ -110,7 +114,7 @@ const withoutKey: readonly Kind[] = [
   ...names.map(([name, line]) => kind(false, `many lines: ${name}`, [list, ...lines(line)])),
   ...names.map(([name, line]) => kind(false, `99 lines: ${name}`, [list, ...lines(line).slice(0, 95)])),
   ...chunkUnits.flatMap(([name, unit]) => [create, get('/healthz')].map((line): Kind =>
-    ({ ...kind(false, `chunks ${name} for ${line.slice(0, -9)}`, [line, chunked], chunks(unit)), isParsing: true }))),
+    ({ ...kind(false, `chunks ${name} for ${line.slice(0, -9)}`, [line, chunked], chunks(unit)), baseline: 'bare node:http' }))),
   kind(false, 'many trailers', [create, chunked], chunks('0', 0, 'a: b\r\n'.repeat(2_500))),
   kind(false, 'a long trailer', [create, chunked], chunks('0', 0, `a: ${fill('b')}\r\n`)),
   kind(false, 'a body', [create, `Content-Length: ${maxBytes - room}`], fill('a')),
@@ -122,32 +126,12 @@ const withoutKey: readonly Kind[] = [
   kind(false, 'a long scheme', [get(fill('a'))]),
 ];
 
-/** A NewPet whose name fills the body. */
-const petNamed = (unit: string): string => `{"name":"${fill(unit, maxBodyBytes - 100)}","categoryId":1}`;
 /** A create of a usual animal. */
 export const usualCreate = createOf('a create', JSON.stringify({ name: 'Rex', categoryId: 1 }));
-const petIn = (categoryId: string): string => `{"name":"a","categoryId":${categoryId}}`;
-const length = maxBodyBytes - 100;
-
-const pets: readonly [name: string, body: string][] = [
-  ...['a', '\\u0041', '\\u0000', '\\ud800', '\\n', '\\"', '\u00c3\u00a4', '\u00f0\u009f\u0090\u0095'].map(
-    (unit): [string, string] => [`a name of ${unit}`, petNamed(unit)]),
-  ['a number of 1', petIn(fill('1', length))],
-  ['a number 1000…e-64000', petIn(`1${fill('0', length - 10)}e-${length - 11}`)],
-  ['a number 0.000…1', petIn(`0.${fill('0', length - 10)}1`)],
-  ['a number 0.000…1e64000', petIn(`0.${fill('0', length - 20)}1e${length - 19}`)],
-  ['a number 0.000…', petIn(`0.${fill('0', length)}`)],
-  ['an exponent of 1', petIn(`1e${fill('1', length)}`)],
-  ['an exponent of 0', petIn(`1e${fill('0', length)}`)],
-  ['an exponent of -0', petIn(`1e-${fill('0', length)}`)],
-  ['a wrong status', `{"name":"a","categoryId":1,"status":"${fill('a', length)}"}`],
-  ['wrong members', `{"name":${'['.repeat(9_000)}${']'.repeat(9_000)},"categoryId":"${fill('a', 30_000)}"}`],
-  ['no required members', `{${Array.from({ length: 6_000 }, (_, index) => `"${digits(index)}":1`).join()}}`],
-];
 
 /** A create with a body, all at once or in chunks of this size. */
 function createOf(name: string, body: string | Buffer, chunkBytes?: number): Kind {
-  const bytes = Buffer.from(body as string, 'latin1');
+  const bytes = Buffer.from(body as string);
   if (chunkBytes === undefined) return kind(true, name, [create, json, `Content-Length: ${bytes.length}`], bytes);
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
@@ -158,11 +142,10 @@ function createOf(name: string, body: string | Buffer, chunkBytes?: number): Kin
 }
 
 const withKey: readonly Kind[] = [
-  ...bodies.map(({ name, bytes }) => createOf(`body: ${name}`, bytes)),
-  ...pets.map(([name, body]) => createOf(`pet: ${name}`, body)),
+  ...bodies.map(([name, body]) => createOf(`body: ${name}`, body)),
   ...[1, 2, 16].map((bytes): Kind => {
     const body = petNamed('a').slice(0, Math.floor((maxBodyBytes * bytes) / (bytes + 6)));
-    return { ...createOf(`chunks of ${bytes}`, body, bytes), isParsing: true };
+    return { ...createOf(`chunks of ${bytes}`, body, bytes), baseline: 'bare node:http' };
   }),
   ...pathUnits.map((unit) => kind(true, `path ${unit}`, [get(`/v1/pets/${fill(unit)}`)])),
   ...queryUnits.map((unit) => kind(true, `query: ${unit}`, [get(`/v1/pets?${fill(unit)}`)])),
