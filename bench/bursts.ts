@@ -1,12 +1,11 @@
 /** `npm run bench:bursts`: the CPU time of this project's server, compared by bursts with that of other servers. */
 import { integer, oneOf } from '../conformance/options.ts';
-import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
+import { burstsNote, quickBursts, thoroughBursts } from './measure/bursts.ts';
 import { machineLine, runBench } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
 import { progress } from './measure/progress.ts';
-import { measureTargets } from './speed/check.ts';
+import { runBursts } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
-import type { RunningTarget } from './speed/running-target.ts';
 import { animals, creates, reads, workloads } from './speed/workloads.ts';
 
 const all = [...reads, ...creates];
@@ -42,23 +41,10 @@ minute for each workload.`,
     const chosen = named === undefined ? workloads : all.filter(({ id }) => named.includes(id));
     progress(`filling a data folder for ${ours}`);
     const targets = await ownTargets({ builds: given.build ?? [] });
-    const measured = chosen.map((workload) => ({
-      workload,
-      rows: targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
-        ...{ target, samples: [] as BurstSample[] },
-      })),
-    }));
-    for (let pass = 1; pass <= processes; pass++) {
-      for (const { workload, rows } of measured) {
-        progress(`process ${pass} of ${processes} of each server`, workload.title);
-        const running: RunningTarget[] = [];
-        for (const { target } of rows) running.push(await target.start(workload));
-        const samples = await measureTargets(running, workload, bursts);
-        for (const [i, { samples: all }] of rows.entries()) all.push(samples[i]!);
-      }
-    }
-    const results = measured.flatMap(({ workload, rows }) =>
-      rows.map(({ target, samples }) => ({ workload: workload.title, target: target.name, samples })));
+    const groups = chosen.map((workload) =>
+      targets.filter(({ workloads: able }) => able.includes(workload)).map(({ name, start }) =>
+        ({ name, workload, start: () => start(workload) })));
+    const results = await runBursts(groups, processes, bursts);
     return {
       paragraphs: [resultTable(results, columns), burstsNote(bursts, processes), machineLine(here)],
       settings: { animals, processes, ...bursts },

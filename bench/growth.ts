@@ -1,15 +1,14 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { integer } from '../conformance/options.ts';
+import { distFolder } from '../harness/server.ts';
 import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
-import { workloads } from './growth/workloads.ts';
-import { burstsNote, measureBursts, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
-import { LoadClient } from './measure/client.ts';
+import { create, workloadsOf } from './growth/workloads.ts';
+import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
 import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
-import type { OwnServer } from './measure/own-server.ts';
-import { filledFolder, makeLimitedKey, unlimited, withServerOn } from './measure/own-server.ts';
+import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
-import { randomIntegers, type Random } from './measure/random.ts';
+import { runBursts, stopTargets, withClients } from './speed/check.ts';
 import { table } from './table.ts';
 
 const smallAnimals = 1_000;
@@ -17,18 +16,9 @@ const smallAnimals = 1_000;
 const maxAnimals = 5_000_000;
 /** Enough to measure a snapshot: a larger one only takes longer. */
 const maxSnapshotAnimals = 1_000_000;
-const connections = 16;
 /** So many different requests that little of what they read in a large folder is in the processor's fastest caches. */
 const thoroughRequests = 30_000;
 const quickRequests = 1_000;
-
-/** A data folder with animals 1 to `animals` and a key. */
-interface Stock {
-  readonly name: string;
-  readonly folder: string;
-  readonly animals: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /** What the start of a server took, in milliseconds, and its memory after the start, in bytes. */
 type Start = Readonly<Record<'ms' | 'cpuMs' | 'resident', number>>;
@@ -64,26 +54,23 @@ async function measureGrowth(
   const small = await stockOf(...(await filledFolder(smallAnimals)));
   const large = await stockOf(...(await filledFolder(animals)));
   const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(Math.min(animals, maxSnapshotAnimals))));
-  const results = Object.keys(workloads).flatMap((workload) =>
-    [small, large].map(({ name }) => ({ workload, target: name, samples: [] as BurstSample[] })));
   const starts: Start[] = [];
+  const startLarge = async () => {
+    const server = await large.start();
+    const { startMs: ms, startCpuMs: cpuMs } = server.process;
+    starts.push({ ms, cpuMs, resident: (await server.process.usage()).resident });
+    return server;
+  };
+  const onLarge = workloadsOf(large.animals, requestCount);
+  const groups = workloadsOf(small.animals, requestCount).map((workload, i) =>
+    [{ ...small, workload }, { ...large, workload: onLarge[i]!, start: startLarge }]);
+  const results = await runBursts(groups, processes, bursts);
   const snapshots: Snapshot[] = [];
   for (let pass = 1; pass <= processes; pass++) {
-    progress(`process ${pass} of ${processes} of each server`);
-    await withServerOn(large.folder, async (largeServer) => {
-      const { startMs: ms, startCpuMs: cpuMs } = largeServer.process;
-      starts.push({ ms, cpuMs, resident: (await largeServer.process.usage()).resident });
-      await withServerOn(small.folder, async (smallServer) => {
-        for (const [index, name] of Object.keys(workloads).entries()) {
-          progress(`process ${pass} of ${processes} of each server`, name);
-          const samples = await measure(name as keyof typeof workloads, pass, smallServer, largeServer);
-          for (const [i, sample] of samples.entries()) results[2 * index + i]!.samples.push(sample);
-        }
-      });
-    });
-    progress(`process ${pass} of ${processes} of each server`, 'a snapshot under load');
-    snapshots.push(await withServerOn(beforeSnapshot.folder, (server) =>
-      measureSnapshot(server, clientOf('create', randomIntegers(pass), beforeSnapshot, server))));
+    progress(`snapshot ${pass} of ${processes} under load`);
+    const target = await beforeSnapshot.start();
+    snapshots.push(await withClients([{ target, workload: create }], ([client]) =>
+      target.process.during(measureSnapshot(target, client!))).finally(() => stopTargets([target])));
   }
   const text = (value: (one: Start) => number) =>
     spreadText(spread(starts.map(value)), (figure) => figure.toFixed(0));
@@ -103,35 +90,13 @@ async function measureGrowth(
   const counts = { small: small.animals, large: large.animals, beforeSnapshot: beforeSnapshot.animals };
   const settings = { ...bursts, processes };
   return { paragraphs, settings, results: { format: 3, animals: counts, results, starts, snapshots } };
-
-  /** Measures both servers with the same number of requests in turn. */
-  async function measure(
-    name: keyof typeof workloads, seed: number, smallServer: OwnServer, largeServer: OwnServer,
-  ): Promise<readonly BurstSample[]> {
-    const servers = ([[small, smallServer], [large, largeServer]] as const).map(([stock, server]) =>
-      ({ process: server.process, client: clientOf(name, randomIntegers(seed), stock, server) }));
-    try {
-      return await measureBursts(servers, bursts);
-    } finally {
-      for (const { client } of servers) client.close();
-    }
-  }
-
-  /** A client that sends random requests of a workload. */
-  function clientOf(
-    workload: keyof typeof workloads, random: Random, stock: Stock, { baseUrl }: OwnServer,
-  ): LoadClient {
-    const requests = Array.from({ length: requestCount }, () => {
-      const request = workloads[workload](random, stock.animals);
-      return { ...request, headers: { ...stock.headers, ...request.headers } };
-    });
-    return new LoadClient(baseUrl, requests, connections);
-  }
 }
 
-async function stockOf(folder: string, animals: number): Promise<Stock> {
-  const headers = { Authorization: `Bearer ${await makeLimitedKey(folder, unlimited)}` };
-  return { name: `${count(animals)} animals`, folder, animals, headers };
+/** A data folder with animals 1 to `animals` and a key, and how a server starts on a copy of it. */
+async function stockOf(folder: string, animals: number) {
+  const key = await makeLimitedKey(folder, unlimited);
+  const start = async () => ({ ...(await startBuild(distFolder, copyOf(folder))), key, spentKey: '' });
+  return { name: `${count(animals)} animals`, animals, start };
 }
 
 function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {

@@ -1,6 +1,6 @@
 /** This project's own server, with animals and keys, as a process to be measured. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
@@ -67,17 +67,6 @@ export async function startBuild(dist: string, folder: string, flags: readonly s
   const program = runServer(thisProcess, folder, flags, nodeCommand(built(join(dist, 'server.js'))));
   const process = await ServerProcess.watch(program);
   return { process, folder, baseUrl: `${process.address}/v1` };
-}
-
-/** The result of `task` with a fresh server on a copy of a data folder, which is removed afterwards. */
-export async function withServerOn<T>(model: string, task: (server: OwnServer) => Promise<T>): Promise<T> {
-  const server = await startBuild(distFolder, copyOf(model));
-  try {
-    return await server.process.during(task(server));
-  } finally {
-    await server.process.stop();
-    rmSync(server.folder, { recursive: true, force: true });
-  }
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import type { Duration } from '../measure/load.ts';
-import { measureServers, measureTargets, withClients } from './check.ts';
+import { measureServers, runBursts, withClients } from './check.ts';
 import type { RunningTarget } from './running-target.ts';
 import { checkService } from './testing/service.ts';
 import { errorResponse, right, serve, type TargetResponse } from './testing/target.ts';
@@ -10,7 +10,7 @@ import { create, get, list, listByStatus, refused, unauthorized, workloads, type
 
 /** Sends every request of a workload once. */
 const sendAll = (target: RunningTarget, workload: Workload) =>
-  withClients([target], workload, ([client]) => client!.send(workload.exchanges.length));
+  withClients([{ target, workload }], ([client]) => client!.send(workload.exchanges.length));
 
 describe('a response to a workload', () => {
   it('that is right passes', async (t) => {
@@ -94,8 +94,9 @@ describe('a target that goes wrong while it is measured', () => {
   it('has no figures, by a load or by bursts', async (t) => {
     await assert.rejects(measureServers([await serveUntil(t, 120)], get, duration), /must return .*; received: .*\[\]$/);
     const targets = [await serveUntil(t, Infinity), await serveUntil(t, 120)];
+    const group = targets.map((target) => ({ name: 'target', workload: get, start: async () => target }));
     const bursts = { requests: 50, warmUp: 1, counted: 2 };
-    await assert.rejects(measureTargets(targets, get, bursts), /must return .*; received: .*\[\]$/);
+    await assert.rejects(runBursts([group], 1, bursts), /must return .*; received: .*\[\]$/);
   });
 
   it('has no figures if a create is not stored', async (t) => {

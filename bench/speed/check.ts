@@ -1,7 +1,10 @@
 /** Measures targets. Every response must be right: otherwise the figures would be worthless. */
+import { rmSync } from 'node:fs';
 import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
 import { LoadClient } from '../measure/client.ts';
+import type { Result } from '../measure/experiments.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
+import { progress } from '../measure/progress.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import { requestsOf, responsesTo, type Created, type RunningTarget } from './running-target.ts';
 import type { Workload } from './workloads.ts';
@@ -26,7 +29,7 @@ export async function measureServers(
 ): Promise<ScaleSample> {
   const share = { ...workload, connections: workload.connections / servers.length };
   try {
-    return await withClients(servers, share, async (clients) => {
+    return await withClients(servers.map((target) => ({ target, workload: share })), async (clients) => {
       const all = <T>(task: (server: ServerProcess, client: (typeof clients)[number]) => Promise<T>): Promise<T[]> =>
         Promise.all(servers.map(({ process }, i) => process.during(task(process, clients[i]!))));
       const perSecond = Math.min(...(await all((_, client) => warmUp(client, duration))));
@@ -43,42 +46,82 @@ export async function measureServers(
       };
     });
   } finally {
-    for (const { process } of servers) await process.stop();
+    await stopTargets(servers);
   }
 }
 
+/** A server that is compared by bursts, and what it receives. */
+export interface BurstTarget {
+  readonly name: string;
+  readonly workload: Workload;
+  readonly start: () => Promise<RunningTarget>;
+}
+
 /**
- * Measures running targets by bursts under a workload, and stops them.
+ * Compares the servers of each group by bursts, in `processes` fresh processes of each. Those of a group run at the
+ * same time.
  *
  * @throws Error that states which response was wrong, or how a target ended
  */
-export async function measureTargets(
-  targets: readonly RunningTarget[], workload: Workload, bursts: Bursts,
-): Promise<readonly BurstSample[]> {
+export async function runBursts(
+  groups: readonly (readonly BurstTarget[])[], processes: number, bursts: Bursts,
+): Promise<readonly Result<keyof BurstSample>[]> {
+  const results = groups.map((group) =>
+    group.map(({ name, workload }) => ({ workload: workload.title, target: name, samples: [] as BurstSample[] })));
+  for (let pass = 1; pass <= processes; pass++) {
+    for (const [index, group] of groups.entries()) {
+      progress(`process ${pass} of ${processes} of each server`, group[0]!.workload.title);
+      const samples = await measureGroup(group, bursts);
+      for (const [i, sample] of samples.entries()) results[index]![i]!.samples.push(sample);
+    }
+  }
+  return results.flat();
+}
+
+async function measureGroup(group: readonly BurstTarget[], bursts: Bursts): Promise<readonly BurstSample[]> {
+  const running: RunningTarget[] = [];
   try {
-    return await withClients(targets, workload, (clients) =>
-      measureBursts(targets.map(({ process }, i) => ({ process, client: clients[i]! })), bursts));
+    for (const { start } of group) running.push(await start());
+    const loads = running.map((target, i) => ({ target, workload: group[i]!.workload }));
+    return await withClients(loads, (clients) =>
+      measureBursts(running.map(({ process }, i) => ({ process, client: clients[i]! })), bursts));
   } finally {
-    for (const { process } of targets) await process.stop();
+    await stopTargets(running);
   }
 }
 
+/** Stops targets, and removes their folders, which may be large. */
+export async function stopTargets(targets: readonly RunningTarget[]): Promise<void> {
+  for (const { process, folder } of targets) {
+    await process.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A target, and the workload that it receives. */
+interface Load {
+  readonly target: RunningTarget;
+  readonly workload: Workload;
+}
+
 /**
- * The result of `task`, which sends a workload with a client for each target. Afterwards, some of the animals that were
+ * The result of `task`, which sends workloads with a client for each target. Afterwards, some of the animals that were
  * created are read back.
  *
  * @throws Error that states which response was wrong
  */
 export async function withClients<T>(
-  targets: readonly RunningTarget[], workload: Workload, task: (clients: readonly LoadClient[]) => Promise<T>,
+  loads: readonly Load[], task: (clients: readonly LoadClient[]) => Promise<T>,
 ): Promise<T> {
-  const opened = targets.map((target) => {
+  const opened = loads.map(({ target, workload }) => {
     const created: Created = new Map();
     const requests = requestsOf(target, workload, created);
     return { target, created, client: new LoadClient(target.baseUrl, requests, workload.connections) };
   });
   try {
-    for (const target of targets) if (workload.key === 'spent') await responsesTo(target, workload, 1); // its day
+    for (const { target, workload } of loads) {
+      if (workload.key === 'spent') await responsesTo(target, workload, 1); // its day
+    }
     const result = await task(opened.map(({ client }) => client));
     for (const { target, created } of opened) await checkKept(target, created);
     return result;
@@ -93,6 +136,6 @@ async function checkKept(target: RunningTarget, created: Created): Promise<void>
   const all = [...created];
   const some = Array.from({ length: samples }, (_, i) => all[Math.floor((i * all.length) / samples)]!);
   const exchanges = some.map(([id, animal]) => ({ path: `/pets/${id}`, status: 200, expected: { id, ...animal } }));
-  const read: Workload = { id: 'read', title: 'read', method: 'GET', connections: 1, key: 'full', exchanges };
-  await withClients([target], read, ([client]) => client!.send(samples));
+  const workload: Workload = { id: 'read', title: 'read', method: 'GET', connections: 1, key: 'full', exchanges };
+  await withClients([{ target, workload }], ([client]) => client!.send(samples));
 }

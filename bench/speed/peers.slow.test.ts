@@ -35,7 +35,7 @@ describe('the peers', () => {
         return t.skip((error as Error).message);
       }
       for (const workload of workloads) {
-        await withClients([target], workload, ([client]) => client!.send(workload.exchanges.length));
+        await withClients([{ target, workload }], ([client]) => client!.send(workload.exchanges.length));
         await checkService(target, workload);
       }
       await target.process.stop();

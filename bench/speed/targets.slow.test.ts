@@ -16,7 +16,7 @@ describe('our own targets', async () => {
       for (const workload of workloads) {
         const running = await start(workload);
         t.after(() => running.process.stop());
-        await withClients([running], workload, ([client]) => client!.send(workload.exchanges.length));
+        await withClients([{ target: running, workload }], ([client]) => client!.send(workload.exchanges.length));
         if (name !== baseline) await checkService(running, workload);
       }
     });

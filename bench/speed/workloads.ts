@@ -46,15 +46,21 @@ function randomPage(random: Random, status?: string): PageQuery {
   };
 }
 
-function exchangeOf(query: PageQuery): Exchange {
-  return { path: pathOf(query), status: 200, expected: petsOn(query, animals) };
+/** A page of a server that has animals 1 to `count`. */
+export function pageOf(query: PageQuery, count: number): Exchange {
+  return { path: pathOf(query), status: 200, expected: petsOn(query, count) };
+}
+
+/** The animal with this id. */
+export function getOf(id: number): Exchange {
+  return { path: `/pets/${id}`, status: 200, expected: { id, ...animal(id) } };
 }
 
 /** One animal in ten does not exist. */
 function randomGet(random: Random): Exchange {
-  const id = random(1, 10) > 1 ? random(1, animals) : random(animals + 1, 1_000_000);
-  const path = `/pets/${id}`;
-  return id > animals ? { path, status: 404 } : { path, status: 200, expected: { id, ...animal(id) } };
+  return random(1, 10) > 1
+    ? getOf(random(1, animals))
+    : { path: `/pets/${random(animals + 1, 1_000_000)}`, status: 404 };
 }
 
 /**
@@ -86,11 +92,11 @@ const statuses = ['available', 'pending', 'sold'];
 
 export const list: Workload = {
   ...{ ...read, id: 'list', title: 'list' },
-  exchanges: make(1_000, (random) => exchangeOf(randomPage(random))),
+  exchanges: make(1_000, (random) => pageOf(randomPage(random), animals)),
 };
 export const listByStatus: Workload = {
   ...{ ...read, id: 'status', title: 'list by status' },
-  exchanges: make(1_000, (random) => exchangeOf(randomPage(random, statuses[random(0, 2)]))),
+  exchanges: make(1_000, (random) => pageOf(randomPage(random, statuses[random(0, 2)]), animals)),
 };
 export const get: Workload = { ...read, id: 'get', title: 'get', exchanges: make(1_000, randomGet) };
 export const unauthorized: Workload = {
