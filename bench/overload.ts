@@ -17,7 +17,6 @@ await runBench({
 default size: ten times with tiny requests, on 1,100 and 11,000 connections in turn, then once with each other attack
 that is known. Meanwhile a client with a key sends requests, each after the response to the one before. About ten
 minutes.`,
-  quick: 'one attack on each server, with 200 connections, which shows that everything works',
   exitCode: `0 the 99th percentile is at most ${maxRatio} times as long as before, 1 it is longer`,
   pins: false, // on one core, the client would wait for the attacker
   measure,

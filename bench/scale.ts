@@ -57,7 +57,6 @@ await runBench({
 CPU time of the servers and of the database per request, and requests per second. In the same run it measures bare
 node:http that returns the same bytes, this project's server on a data folder, and fastify with pg and
 rate-limiter-flexible, which the first run installs. About 15 minutes.`,
-  quick: 'one short run that shows that everything works, with the peer only if it is installed',
   exitCode: '0 every bound is kept, 1 one is exceeded, or there is no PostgreSQL',
   measure,
 });

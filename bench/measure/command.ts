@@ -1,7 +1,7 @@
 /** What the speed benches share as commands: their flags, the machine, their output, the results and the exit code. */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ParseArgsConfig } from 'node:util';
 import { parseFlags, UsageError } from '../../conformance/options.ts';
@@ -17,16 +17,14 @@ import { endProgress } from './progress.ts';
  */
 export type Machine = ReturnType<typeof machine>;
 
-/** Describes this machine, and unless `pins` is false keeps this process, the load generator, to cores of its own. */
-function machine(pins: boolean) {
+/**
+ * Describes this machine and the command that runs a script of package.json. Unless `pins` is false, it keeps this
+ * process, the load generator, to cores of its own.
+ */
+function machine(script: string, pins: boolean) {
   const cores = availableParallelism(); // before this process is limited to some of them
   if (pins) pinGenerator();
-  const [, program = '', ...args] = process.argv;
-  const script = process.env['npm_lifecycle_event'] ?? '';
-  // npm passes its variables on to every process that its script starts.
-  const direct = `node --import tsx ${relative(process.cwd(), program)}`;
-  const command = script.startsWith('bench') ? `npm run ${script} --` : direct;
-  const given = script === 'bench:peers' ? args.slice(1) : args; // the script itself adds --peers
+  const flags = process.argv.slice(2);
   return {
     cores,
     cpu: cpus()[0]?.model.trim() || process.arch,
@@ -34,7 +32,7 @@ function machine(pins: boolean) {
     os: `${type()} ${release()}`,
     node: process.version,
     date: new Date().toISOString(),
-    command: [command, ...given].join(' ').replace(/ --$/, ''),
+    command: ['npm run', script, ...(flags.length === 0 ? [] : ['--', ...flags])].join(' '),
     pinned: arePinned(),
   };
 }
@@ -75,8 +73,6 @@ export interface Bench<F extends Flags> {
   /** Its flags besides --quick and --help, and their lines of the help text. */
   readonly flags?: F;
   readonly flagsHelp?: string;
-  /** What --quick does; by default it makes one short run. */
-  readonly quick?: string;
   /** What exit code 0 says, and that 1 says the opposite. */
   readonly exitCode?: string;
   /** False: the load generator has no cores of its own. */
@@ -101,20 +97,19 @@ export interface Findings {
 /** Runs a bench to the end of this process. Exit code 2 if it could not be measured, 1 if a bound is exceeded. */
 export async function runBench<F extends Flags>(bench: Bench<F>): Promise<never> {
   const { name, script = `bench:${name}`, about, flagsHelp = '', exitCode = '0 it was measured' } = bench;
-  const { quick = 'one short run that shows that everything works; its figures are worth little' } = bench;
   exitOnSignals();
   try {
     const options = { ...bench.flags, ...commonFlags } as F & typeof commonFlags;
     const given = parseFlags({ options }).values as Given<F>;
     if ('help' in given) {
-      const lines = `${flagsHelp}  --quick           ${quick}\n  --help\n`;
+      const lines = `${flagsHelp}  --quick           one short run, which shows only that everything works\n  --help\n`;
       const end = `Writes bench/results/${name}.json (BENCH_RESULTS=DIR: to another folder).
 Exit code: ${exitCode}, 2 it could not be measured.`;
       process.stdout.write(`Usage: npm run ${script} [-- options]\n\n${about}\n\n${lines}\n${end}\n`);
       process.exit();
     }
     const file = resultsFile(name);
-    const here = machine(bench.pins ?? true);
+    const here = machine(script, bench.pins ?? true);
     const { paragraphs, settings, results, exceeded = [] } = await bench.measure(given, here);
     endProgress();
     console.log([...paragraphs, ...(given.quick ? [quickNote] : [])].join('\n\n'));
