@@ -60,9 +60,8 @@ export class ScenarioContext {
   stops: number;
   readonly #options: ContextOptions;
   readonly #aborted: Promise<unknown>;
-  /** For each key: the last reading, and all responses. */
+  /** The last reading of each key. */
   readonly #read = new Map<Key, Read>();
-  readonly #responses = new Map<Key, Response[]>();
 
   constructor(options: ContextOptions, client: LimitsClient) {
     this.#options = options;
@@ -79,8 +78,7 @@ export class ScenarioContext {
     const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
     const sent = await this.client.send({ ...(guarded && { until }), ...load });
     const { key } = load;
-    const client = key === undefined ? 'no key' : key.quiet ? 'quiet' : 'load';
-    this.log.push(...sent.responses.map((response) => ({ client, response }) as const));
+    this.log.push(...sent.responses.map((response) => ({ key, response })));
     this.stops = (this.#options.stops ?? processStops).count;
     for (const response of sent.responses) if (key !== undefined) this.#received(key, response);
     this.#options.signal.throwIfAborted();
@@ -100,7 +98,7 @@ export class ScenarioContext {
 
   /** All responses to a key, as they were received. */
   responsesOf(key: Key): readonly Response[] {
-    return this.#responses.get(key) ?? [];
+    return this.log.filter((entry) => entry.key === key).map(({ response }) => response);
   }
 
   /** Shows the current step. */
@@ -209,9 +207,6 @@ export class ScenarioContext {
   }
 
   #received(key: Key, response: Response): void {
-    const responses = this.#responses.get(key) ?? [];
-    this.#responses.set(key, responses);
-    responses.push(response);
     const { reading } = response;
     if (reading === undefined) return;
     const before = this.#read.get(key)?.reading;

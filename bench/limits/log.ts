@@ -1,14 +1,21 @@
 /** The responses of a run, and their summary for each second. */
+import type { Key } from './keys.ts';
 import type { Client, Counts, Second } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
 
 export interface Entry {
-  readonly client: Client;
+  /** Undefined: the request had no valid key. */
+  readonly key: Key | undefined;
   readonly response: Response;
 }
 
+/** The responses to requests with a key. */
+export function keyedIn(entries: readonly Entry[]): readonly Response[] {
+  return entries.filter(({ key }) => key !== undefined).map(({ response }) => response);
+}
+
 export function countsOf(entries: readonly Entry[]): Counts {
-  const keyed = entries.filter(({ client }) => client !== 'no key').map(({ response }) => response);
+  const keyed = keyedIn(entries);
   const [admitted, refused] = [keyed.filter(isAdmitted).length, keyed.filter(isRefused).length];
   return { admitted, refused, other: keyed.length - admitted - refused, withoutKey: entries.length - keyed.length };
 }
@@ -17,15 +24,19 @@ export function countsOf(entries: readonly Entry[]): Counts {
 export function secondsOf(entries: readonly Entry[], origin: number): readonly Second[] {
   const groups = new Map<string, Entry[]>();
   for (const entry of entries) {
-    const name = `${Math.floor((entry.response.receivedAt - origin) / 1_000)} ${entry.client}`;
+    const name = `${Math.floor((entry.response.receivedAt - origin) / 1_000)} ${clientOf(entry)}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [entry]);
     else group.push(entry);
   }
   const seconds = [...groups].map(([name, group]): Second => {
     const remaining = group.flatMap(({ response }) => response.reading?.remaining ?? []);
-    const second = { at: parseInt(name), client: group[0]!.client, ...countsOf(group) };
+    const second = { at: parseInt(name), client: clientOf(group[0]!), ...countsOf(group) };
     return remaining.length === 0 ? second : { ...second, remaining: [remaining[0]!, remaining.at(-1)!] };
   });
   return seconds.sort((one, other) => one.at - other.at);
+}
+
+function clientOf({ key }: Entry): Client {
+  return key === undefined ? 'no key' : key.quiet ? 'quiet' : 'load';
 }

@@ -4,13 +4,8 @@
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
 import { grouped } from '../../conformance/report/words.ts';
 
-/** The three headers that every response carries. */
-export interface Reading {
-  readonly limit: number;
-  readonly remaining: number;
-  /** In Unix seconds, by the server's clock. */
-  readonly reset: number;
-}
+/** The three headers that every response carries. `reset` is in Unix seconds, by the server's clock. */
+export type Reading = NonNullable<KitResponse['rateLimits']>;
 
 export interface Response {
   /** As the kit's client received it. */

@@ -9,7 +9,7 @@ import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
-import { countsOf, secondsOf } from './log.ts';
+import { countsOf, keyedIn, secondsOf } from './log.ts';
 import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
@@ -122,7 +122,8 @@ export class Run {
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
       scenarios: this.#results,
     };
-    return redacted(report, (text) => keys.redact(text)) as LimitsReport;
+    const redacted = (_: string, value: unknown) => (typeof value === 'string' ? keys.redact(value) : value);
+    return JSON.parse(JSON.stringify(report), redacted) as LimitsReport;
   }
 
   async #runOne(scenario: Scenario): Promise<ScenarioResult> {
@@ -133,7 +134,7 @@ export class Run {
     const judged = await this.#outcomeOf(scenario);
     const outcome = context.stops === stops ? judged : afterStop(judged);
     const entries = context.log.slice(from);
-    const keyed = entries.filter(({ client }) => client !== 'no key').map(({ response }) => response);
+    const keyed = keyedIn(entries);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
     return {
       ...{ name, text, demanded },
@@ -171,8 +172,8 @@ export class Run {
   }
 
   /**
-   * The key's requests per minute: those of its plan, otherwise as the headers state. A limit that is only that of a day
-   * identifies the plan and thus the limit per minute.
+   * The key's requests per minute: those of its plan, otherwise as the headers state. A limit that is only that of a
+   * day identifies the plan and thus the limit per minute.
    *
    * @throws Untestable if neither states it
    */
@@ -192,12 +193,4 @@ function afterStop(outcome: Outcome): Outcome {
   if (failure === undefined) return outcome;
   const reason = `this process did not run for some time during the scenario: ${failure}`;
   return { ...outcome, verdict: 'inconclusive', reason, failures: [] };
-}
-
-/** A copy of a value in which every text is redacted. */
-function redacted(value: unknown, redact: (text: string) => string): unknown {
-  if (typeof value === 'string') return redact(value);
-  if (Array.isArray(value)) return value.map((one) => redacted(one, redact));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(one, redact)]));
 }

@@ -97,7 +97,7 @@ export const neighbour: Scenario = {
   demanded: 'no request of the quiet key is refused or lost; its latencies are reported, not judged',
   cost: (conditions) => {
     const { unlimitedKeys, hasQuiet, limit, rate } = conditions;
-    if (!unlimitedKeys && !hasQuiet) return { withKey: 0, seconds: 0 };
+    if (!hasQuiet) return { withKey: 0, seconds: 0 };
     const flood = floodOf(conditions, limit);
     // The plan of a second key of the user is unknown.
     const quiet = quietPace(unlimitedKeys ? Math.floor(limit / 2) : Infinity, flood / rate).amount;
