@@ -163,20 +163,15 @@ export function peers(unusable: string | undefined): readonly Target[] {
   ];
 }
 
-let goBinary: string | undefined;
-
-/** Builds the Go program once. */
+/** Builds the Go program, which Go does from its cache after the first time. */
 function goCommand(): readonly string[] {
-  if (goBinary === undefined) {
-    const binary = join(temporaryFolder(thisProcess), 'go-net-http');
-    try {
-      const cwd = fileURLToPath(new URL('go/', peersFolder));
-      execFileSync('go', ['build', '-o', binary, '.'], { cwd, stdio: 'pipe' });
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new NotStarted(code === 'ENOENT' ? 'skipped: there is no Go toolchain (no command go)' : message);
-    }
-    goBinary = binary;
+  const binary = join(temporaryFolder(thisProcess), 'go-net-http');
+  try {
+    const cwd = fileURLToPath(new URL('go/', peersFolder));
+    execFileSync('go', ['build', '-o', binary, '.'], { cwd, stdio: 'pipe' });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new NotStarted(code === 'ENOENT' ? 'skipped: there is no Go toolchain (no command go)' : message);
   }
-  return [goBinary];
+  return [binary];
 }
