@@ -4,7 +4,7 @@
  */
 import { bodies, digits, petNamed } from './bodies.ts';
 
-/** What requests are compared with, and how many times as much they may cost (decisions.md, "The cost of a request"). */
+/** What requests are compared with, and how many times as much they may cost: decisions.md, "The cost of a request". */
 export const maxRatios = { 'a 401': 5, 'JSON.parse of 64 KiB': 4, 'bare node:http': 3 } as const;
 export type Baseline = keyof typeof maxRatios;
 
@@ -44,6 +44,9 @@ function kind(withKey: boolean, name: string, head: readonly string[], body: str
   const baseline = withKey ? 'JSON.parse of 64 KiB' : 'a 401';
   return { name, withKey, baseline, head, body: Buffer.from(body as string) };
 }
+
+/** A kind that costs mostly what Node's parser costs. */
+const parsing = (one: Kind): Kind => ({ ...one, baseline: 'bare node:http' });
 
 /** A GET of a path and query. */
 const get = (target: string): string => `GET ${target} HTTP/1.1`;
@@ -113,8 +116,8 @@ const withoutKey: readonly Kind[] = [
     kind(false, `${header}: ${unit}`, [header === 'Accept' ? get('/') : list, `${header}: ${fill(unit)}`]))),
   ...names.map(([name, line]) => kind(false, `many lines: ${name}`, [list, ...lines(line)])),
   ...names.map(([name, line]) => kind(false, `99 lines: ${name}`, [list, ...lines(line).slice(0, 95)])),
-  ...chunkUnits.flatMap(([name, unit]) => [create, get('/healthz')].map((line): Kind =>
-    ({ ...kind(false, `chunks ${name} for ${line.slice(0, -9)}`, [line, chunked], chunks(unit)), baseline: 'bare node:http' }))),
+  ...chunkUnits.flatMap(([name, unit]) => [create, get('/healthz')].map((line) =>
+    parsing(kind(false, `chunks ${name} for ${line.slice(0, -9)}`, [line, chunked], chunks(unit))))),
   kind(false, 'many trailers', [create, chunked], chunks('0', 0, 'a: b\r\n'.repeat(2_500))),
   kind(false, 'a long trailer', [create, chunked], chunks('0', 0, `a: ${fill('b')}\r\n`)),
   kind(false, 'a body', [create, `Content-Length: ${maxBytes - room}`], fill('a')),
@@ -143,9 +146,9 @@ function createOf(name: string, body: string | Buffer, chunkBytes?: number): Kin
 
 const withKey: readonly Kind[] = [
   ...bodies.map(([name, body]) => createOf(`body: ${name}`, body)),
-  ...[1, 2, 16].map((bytes): Kind => {
+  ...[1, 2, 16].map((bytes) => {
     const body = petNamed('a').slice(0, Math.floor((maxBodyBytes * bytes) / (bytes + 6)));
-    return { ...createOf(`chunks of ${bytes}`, body, bytes), baseline: 'bare node:http' };
+    return parsing(createOf(`chunks of ${bytes}`, body, bytes));
   }),
   ...pathUnits.map((unit) => kind(true, `path ${unit}`, [get(`/v1/pets/${fill(unit)}`)])),
   ...queryUnits.map((unit) => kind(true, `query: ${unit}`, [get(`/v1/pets?${fill(unit)}`)])),

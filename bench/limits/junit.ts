@@ -6,7 +6,8 @@ import type { LimitsReport } from './report.ts';
 export function limitsJunit({ bench, target, startedAt, scenarios }: LimitsReport): string {
   const cases = scenarios.map(({ name, demanded, verdict, failures, reason, seen, seconds }): Case => {
     const message = verdict === 'failed' ? failures.join('; ') : `${verdict}: ${reason}`;
-    return { name: `${name}: ${demanded}`, kind: kindOf(verdict), type: verdict, message, details: seen ?? '', seconds };
+    const kind = kindOf(verdict);
+    return { name: `${name}: ${demanded}`, kind, type: verdict, message, details: seen ?? '', seconds };
   });
   return junitXml(`${bench.name} ${target}`, startedAt, [['8 Limits', cases]]);
 }

@@ -68,7 +68,8 @@ test('another machine: only with --remote, and with lower ceilings', () => {
   assert.deepEqual(options([...elsewhere, ...most]).remote, true);
   for (const [flag, ceiling] of [['--connections', 20], ['--rate', 200], ['--duration', 60]] as const) {
     const more = [flag, String(ceiling + 1)];
-    assert.throws(() => options([...elsewhere, ...more]), new RegExp(`${flag} must be an integer from 1 to ${ceiling}, not`));
+    const message = new RegExp(`${flag} must be an integer from 1 to ${ceiling}, not`);
+    assert.throws(() => options([...elsewhere, ...more]), message);
     assert.equal(options([...given, ...more]).remote, false);
   }
 });

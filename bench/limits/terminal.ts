@@ -54,7 +54,8 @@ export function fieldsOf(result: ScenarioResult): readonly (readonly [label: str
 export function resultText(result: ScenarioResult, { colour }: Screen): string {
   const paint = painter(colour);
   const { name, verdict, latencies } = result;
-  const fields = [...fieldsOf(result), ...Object.entries(latencies).map(([of, one]) => [of, latencyText(one)] as const)];
+  const measured = Object.entries(latencies).map(([of, one]) => [of, latencyText(one)] as const);
+  const fields = [...fieldsOf(result), ...measured];
   const lines = fields.map(([label, text]) => `  ${paint('soft', label.padEnd(10))}${visible(text)}`);
   return [`${paint(verdict, `${signs[verdict]} ${verdict}`)} ${paint('bold', name)}`, ...lines, ''].join('\n');
 }

@@ -10,8 +10,10 @@ import { nodeCommand, ServerProcess } from './server-process.ts';
 
 const baseline = fileURLToPath(new URL('../speed/baseline.mjs', import.meta.url));
 
+const right = { method: 'GET', path: '/', status: 200, headers: ['Content-Length', '2'], body: '{}' };
+
 /** The variables of a baseline with these responses. */
-function responses(t: TestContext, text = '[{"method":"GET","path":"/","status":200,"headers":["Content-Length","2"],"body":"{}"}]') {
+function responses(t: TestContext, text = JSON.stringify([right])) {
   const file = join(temporaryFolder(t), 'responses.json');
   writeFileSync(file, text);
   return { BENCH_RESPONSES: file };
@@ -38,7 +40,8 @@ describe('a server process', () => {
     await assert.rejects(task, /^Error: the server ended while it was measured \(SIGKILL\)$/);
     // It exits at the second line on stdin; the first is sent at the start.
     const fails =
-      "let n = 0; process.stdin.on('data', () => { if (++n === 2) { console.error('Error: the disk is full'); process.exit(3); } })";
+      "let n = 0; process.stdin.on('data', () => { if (++n < 2) return; console.error('Error: the disk is full');"
+      + ' process.exit(3); })';
     const [node = '', ...args] = nodeCommand(baseline);
     const failing = await ServerProcess.start(
       [node, '--import', `data:text/javascript,${encodeURIComponent(fails)}`, ...args],

@@ -68,7 +68,12 @@ describe('a response to a workload', () => {
       /must return 401 .* received: 200/,
     ],
     ['no Error', unauthorized, (sent) => ({ ...sent, body: { error: 'no' } }), /received: 401: \{"error":"no"\}/],
-    ['another status in the Error', refused, (sent) => ({ ...errorResponse(400), status: sent.status }), /"status":400/],
+    [
+      'another status in the Error',
+      refused,
+      (sent) => ({ ...errorResponse(400), status: sent.status }),
+      /"status":400/,
+    ],
   ];
   for (const [title, workload, change, message] of changes) {
     it(`${title} is found`, async (t) => {
@@ -92,11 +97,12 @@ describe('a target that goes wrong while it is measured', () => {
   };
 
   it('has no figures, by a load or by bursts', async (t) => {
-    await assert.rejects(measureServers([await serveUntil(t, 120)], get, duration), /must return .*; received: .*\[\]$/);
+    const message = /must return .*; received: .*\[\]$/;
+    await assert.rejects(measureServers([await serveUntil(t, 120)], get, duration), message);
     const targets = [await serveUntil(t, Infinity), await serveUntil(t, 120)];
     const group = targets.map((target) => ({ name: 'target', workload: get, start: async () => target }));
     const bursts = { requests: 50, warmUp: 1, counted: 2 };
-    await assert.rejects(runBursts([group], 1, bursts), /must return .*; received: .*\[\]$/);
+    await assert.rejects(runBursts([group], 1, bursts), message);
   });
 
   it('has no figures if a create is not stored', async (t) => {

@@ -38,7 +38,7 @@ describe('the tables', () => {
     const text = shortTable(report);
     assert.match(text, /^\| user CPU ÷ node:http \|.+ creates\/s at 1, petstore ÷ it \| creates\/s at 64, .+ \|\n/);
     assert.match(text, /\n\| petstore +\| 0\.90 \(0\.90–0\.90\) \| +– \| +– \| +– \| +– \|\n/);
-    assert.match(text, /\n\| fastify \+ SQLite +\| 5\.00 \(5\.00–5\.00\)( \| +–){2} \| +2\.00 \(2\.00–2\.00\) \| +– \|\n/);
+    assert.match(text, /\n\| fastify \+ SQLite +\| 5\.00 \(5\.00–5\.00\)( \| +–){2} \| +2\.00 \(2\.00–2.00\) \| +– \|/);
     assert.match(text, /\n\nMedian \(minimum–maximum\) of 3 fresh processes of each server\.$/);
   });
 
