@@ -6,7 +6,7 @@ import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts
 import { progress } from './measure/progress.ts';
 import { runBursts } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
-import { animals, creates, reads, workloads } from './speed/workloads.ts';
+import { creates, reads, workloads } from './speed/workloads.ts';
 
 const all = [...reads, ...creates];
 const ids = all.map(({ id }) => id);
@@ -47,7 +47,6 @@ minute for each workload.`,
     const results = await runBursts(groups, processes, bursts);
     return {
       paragraphs: [resultTable(results, columns), burstsNote(bursts, processes), machineLine(here)],
-      settings: { animals, processes, ...bursts },
       results: { results },
     };
   },

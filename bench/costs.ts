@@ -81,8 +81,7 @@ async function measureCosts({ quick: isQuick }: { readonly quick: boolean }, her
         + `seemed to exceed their limit (${suspects.length} of ${experiments.length}).`,
       machineLine(here),
     ],
-    settings: { rounds, moreRounds, requests },
-    results: { maxRatios, results },
+    results: { results },
     exceeded: dearest.filter(exceeds).map(({ name, baseline }) =>
       `more than ${maxRatios[baseline]} times ${baseline}: ${shortened(name)}`),
   };

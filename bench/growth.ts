@@ -87,9 +87,7 @@ async function measureGrowth(
     burstsNote(bursts, processes),
     machineLine(here),
   ];
-  const counts = { small: small.animals, large: large.animals, beforeSnapshot: beforeSnapshot.animals };
-  const settings = { ...bursts, processes };
-  return { paragraphs, settings, results: { format: 3, animals: counts, results, starts, snapshots } };
+  return { paragraphs, results: { results, starts, snapshots } };
 }
 
 /** A data folder with animals 1 to `animals` and a key, and how a server starts on a copy of it. */

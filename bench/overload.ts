@@ -59,8 +59,7 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
       `At most ${ratioText(Math.max(...results.map(ratioOf)))} times; ${maxRatio} times are allowed.`,
       machineLine(here),
     ],
-    settings: {},
-    results: { maxRatio, results },
+    results: { results },
     exceeded: results.filter((one) => ratioOf(one) > maxRatio).map(({ attack, connections, scheme }) => {
       return `more than ${maxRatio} times as long: ${attack}, ${connections} connections, ${scheme}`;
     }),

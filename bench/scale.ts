@@ -112,8 +112,7 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
       [await database.version(), ...peerPackages.map((name) => `${name} ${peerVersions()[name]}`)].join(', '),
       machineLine(here),
     ],
-    settings: { animals, keys, ...settings },
-    results: { bounds: judged.map(({ workload, ...bound }) => ({ ...bound, workload: workload.title })), results },
+    results: { results },
     exceeded: judged
       .filter(({ measured: { median }, min = -Infinity, max = Infinity }) => !(median >= min && median <= max))
       .map((bound) => `${bound.title}: ${spreadText(bound.measured)}, but it must be ${textOf(bound)}`),

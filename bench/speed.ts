@@ -11,7 +11,7 @@ import { installPeers, peerVersions } from './peers/install.ts';
 import { measureServers } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';
 import { ours, ownTargets, peers } from './speed/targets.ts';
-import { animals, creates, reads, workloads } from './speed/workloads.ts';
+import { creates, reads, workloads } from './speed/workloads.ts';
 
 await runBench({
   name: process.argv.includes('--peers') ? 'peers' : 'speed',
@@ -56,8 +56,7 @@ vary with the load of the machine.`,
     const report = { results, lacks, source, processes: settings.processes };
     return {
       paragraphs: [allFigures(report), ...(given.readme ? [`Written: ${writeDocuments(report).join(', ')}`] : [])],
-      settings: { animals, ...settings },
-      results: { format: 2, versions, lacks, results },
+      results: { results },
     };
   },
 });

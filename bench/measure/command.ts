@@ -88,7 +88,6 @@ export interface Findings {
   /** For the terminal. */
   readonly paragraphs: readonly string[];
   /** Members of the file of results. */
-  readonly settings: object;
   readonly results: object;
   /** What exceeds its bound, a line each. Ignored in a quick run. */
   readonly exceeded?: readonly string[];
@@ -110,11 +109,10 @@ Exit code: ${exitCode}, 2 it could not be measured.`;
     }
     const file = resultsFile(name);
     const here = machine(script, bench.pins ?? true);
-    const { paragraphs, settings, results, exceeded = [] } = await bench.measure(given, here);
+    const { paragraphs, results, exceeded = [] } = await bench.measure(given, here);
     endProgress();
     console.log([...paragraphs, ...(given.quick ? [quickNote] : [])].join('\n\n'));
-    const all = { format: 1, bench: name, machine: here, settings: { ...settings, quick: given.quick }, ...results };
-    writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
+    writeFileSync(file, `${JSON.stringify({ machine: here, ...results }, null, 2)}\n`);
     console.log(`\nResults: ${file}`);
     if (given.quick || exceeded.length === 0) process.exit();
     for (const line of exceeded) console.error(`${script}: ${line}`);
