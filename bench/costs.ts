@@ -7,7 +7,7 @@ import { measure, resultOf, type Experiment, type Measured } from './costs/exper
 import { cost } from './costs/measure.ts';
 import { kinds, logged, maxRatios, usual } from './costs/requests.ts';
 import { machineLine, runBench, type Findings, type Machine } from './measure/command.ts';
-import { filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
+import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { startBaseline } from './speed/targets.ts';
 import { ratioText, table } from './table.ts';
@@ -28,15 +28,12 @@ async function measureCosts({ quick: isQuick }: { readonly quick: boolean }, her
   const [rounds, moreRounds, requests] = isQuick ? [1, 0, 2] : [5, 20, 10];
   const [folder] = await filledFolder(100);
   const key = await makeLimitedKey(folder, unlimited);
-  const proxied = ['--trust-proxy', '1'];
-  const { process: quiet } = await startBuild(distFolder, folder, proxied);
-  const [loggingFolder] = await filledFolder(100);
-  const logs = [...proxied, '--access-log', '--log-format', 'json'];
-  const { process: logging } = await startBuild(distFolder, loggingFolder, logs);
+  const start = async (...flags: readonly string[]) =>
+    (await startBuild(distFolder, copyOf(folder), ['--trust-proxy', '1', ...flags])).process;
   const refusal = { method: 'GET', path: '/', status: 401, headers: ['Content-Length', '2'], body: '{}' };
   const targets = {
-    quiet: { process: quiet, key, logDelayMs: 0 },
-    logging: { process: logging, key: '', logDelayMs },
+    quiet: { process: await start(), key, logDelayMs: 0 },
+    logging: { process: await start('--access-log', '--log-format', 'json'), key, logDelayMs },
     bare: { process: await startBaseline([refusal]), key, logDelayMs: 0 },
   };
   const { bare } = targets;

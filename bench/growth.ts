@@ -5,11 +5,10 @@ import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/s
 import { create, workloadsOf } from './growth/workloads.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
-import { figureColumn, ratioColumn, resultTable, spread, spreadText } from './measure/experiments.ts';
+import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
 import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { runBursts, stopTargets, withClients } from './speed/check.ts';
-import { table } from './table.ts';
 
 const smallAnimals = 1_000;
 /** The snapshot of many more animals is longer than the longest string that `JSON.parse` can read. */
@@ -20,12 +19,16 @@ const maxSnapshotAnimals = 1_000_000;
 const thoroughRequests = 30_000;
 const quickRequests = 1_000;
 
-/** What the start of a server took, in milliseconds, and its memory after the start, in bytes. */
-type Start = Readonly<Record<'ms' | 'cpuMs' | 'resident', number>>;
-
 const columns = (small: string) => [
   ratioColumn<keyof BurstSample>(`CPU ÷ ${small}`, 'cpu', small),
   figureColumn<keyof BurstSample>('CPU, µs', 'cpu', 1),
+  figureColumn<keyof BurstSample>('start, ms', 'startMs', 0),
+  figureColumn<keyof BurstSample>('start, CPU ms', 'startCpuMs', 0),
+  figureColumn<keyof BurstSample>('memory after the start, MB', 'resident', 0, 1e6),
+];
+const snapshotColumns = [
+  figureColumn<keyof Snapshot>('longest event loop delay under load, ms', 'during', 1),
+  figureColumn<keyof Snapshot>('of the load alone, ms', 'without', 1),
 ];
 
 await runBench({
@@ -54,16 +57,9 @@ async function measureGrowth(
   const small = await stockOf(...(await filledFolder(smallAnimals)));
   const large = await stockOf(...(await filledFolder(animals)));
   const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(Math.min(animals, maxSnapshotAnimals))));
-  const starts: Start[] = [];
-  const startLarge = async () => {
-    const server = await large.start();
-    const { startMs: ms, startCpuMs: cpuMs } = server.process;
-    starts.push({ ms, cpuMs, resident: (await server.process.usage()).resident });
-    return server;
-  };
   const onLarge = workloadsOf(large.animals, requestCount);
   const groups = workloadsOf(small.animals, requestCount).map((workload, i) =>
-    [{ ...small, workload }, { ...large, workload: onLarge[i]!, start: startLarge }]);
+    [{ ...small, workload }, { ...large, workload: onLarge[i]! }]);
   const results = await runBursts(groups, processes, bursts);
   const snapshots: Snapshot[] = [];
   for (let pass = 1; pass <= processes; pass++) {
@@ -72,22 +68,16 @@ async function measureGrowth(
     snapshots.push(await withClients([{ target, workload: create }], ([client]) =>
       target.process.during(measureSnapshot(target, client!))).finally(() => stopTargets([target])));
   }
-  const text = (value: (one: Start) => number) =>
-    spreadText(spread(starts.map(value)), (figure) => figure.toFixed(0));
-  const paragraphs = [
-    resultTable(results, columns(small.name)),
-    table([`start with ${large.name}`, 'duration, ms', 'CPU, ms', 'memory, MB'], [
-      ['petstore', text(({ ms }) => ms), text(({ cpuMs }) => cpuMs), text(({ resident }) => resident / 1e6)],
-    ]),
-    table([`snapshot of ${beforeSnapshot.name}`, 'under load', 'the load alone'], [
-      ['longest event loop delay, ms', ...periods(snapshots, 'stall')],
-      ['slowest response, ms', ...periods(snapshots, 'slowest')],
-    ]),
-    'The start includes that of Node. The load is 16 connections that create without a pause.',
-    burstsNote(bursts, processes),
-    machineLine(here),
-  ];
-  return { paragraphs, results: { results, starts, snapshots } };
+  return {
+    paragraphs: [
+      resultTable(results, columns(small.name)),
+      resultTable([{ workload: 'snapshot', target: beforeSnapshot.name, samples: snapshots }], snapshotColumns),
+      'The start includes that of Node. The load is 16 connections that create without a pause.',
+      burstsNote(bursts, processes),
+      machineLine(here),
+    ],
+    results: { results, snapshots },
+  };
 }
 
 /** A data folder with animals 1 to `animals` and a key, and how a server starts on a copy of it. */
@@ -95,11 +85,6 @@ async function stockOf(folder: string, animals: number) {
   const key = await makeLimitedKey(folder, unlimited);
   const start = async () => ({ ...(await startBuild(distFolder, copyOf(folder))), key, spentKey: '' });
   return { name: `${count(animals)} animals`, animals, start };
-}
-
-function periods(snapshots: readonly Snapshot[], figure: 'stall' | 'slowest'): readonly string[] {
-  return (['during', 'without'] as const).map((period) =>
-    spreadText(spread(snapshots.map((one) => one[period][figure])), (ms) => ms.toFixed(1)));
 }
 
 function count(number: number): string {

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import type { LoadClient } from '../measure/client.ts';
 import { filledFolder, type OwnServer } from '../measure/own-server.ts';
 
-/** The longest delay of the event loop, and the longest time from a request to its response, in milliseconds. */
-export type Period = Readonly<Record<'stall' | 'slowest', number>>;
-
-/** A load during which a snapshot was written, and the same load without one. */
-export type Snapshot = Readonly<Record<'during' | 'without', Period>>;
+/**
+ * The longest delay of the event loop, in milliseconds: under a load during which a snapshot was written, and under the
+ * same load without one.
+ */
+export type Snapshot = Readonly<Record<'during' | 'without', number>>;
 
 /** Room in the journal for about 370 creates. */
 const spareBytes = 64 * 1024;
@@ -34,12 +34,12 @@ export async function folderBeforeSnapshot(animals: number): Promise<readonly [f
 /** Measures one snapshot of a fresh server on a copy of that folder, with a client that creates. */
 export async function measureSnapshot({ folder, process }: OwnServer, client: LoadClient): Promise<Snapshot> {
   const snapshots = new Set<number>();
-  const measure = async (): Promise<Period> => {
+  const measure = async (): Promise<number> => {
     await process.usage('watch');
-    const { latencies } = await client.send(creates);
+    await client.send(creates);
     const { stallMs = NaN } = await process.usage();
     snapshots.add(statSync(join(folder, 'pets.json')).ino);
-    return { stall: stallMs, slowest: Math.max(...latencies) };
+    return stallMs;
   };
   snapshots.add(statSync(join(folder, 'pets.json')).ino);
   const during = await measure();

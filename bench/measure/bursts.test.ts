@@ -29,5 +29,5 @@ it('bursts alternate between the servers, and none follows itself', async () => 
 it('the 10th percentile of bursts is compared, without those before the server is warm', async () => {
   const counted = Array.from({ length: 11 }, (_, i) => (11 - i) * 40);
   const [sample] = await measureBursts([serverOf([1, ...counted])], { requests: 10, warmUp: 1, counted: 11 });
-  assert.deepEqual(sample, { cpu: 8 });
+  assert.equal(sample!.cpu, 8);
 });

@@ -3,7 +3,7 @@
  * same time, so what else the machine does affects each of them, and the bursts that it disturbed least are compared.
  */
 import type { LoadClient } from './client.ts';
-import { quantile } from './load.ts';
+import { quantile, type Sample } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** How many bursts each server receives, and of how many requests. */
@@ -23,11 +23,12 @@ export function burstsNote({ counted, requests }: Bursts, processes: number): st
     `fresh processes of each server: ${processes}.`;
 }
 
-/**
- * CPU time per request of one process of a server, user and system, in microseconds: the 10th percentile of all bursts.
- * Linux measures the sum, but divides it into user and system by samples: too few for a burst.
- */
-export interface BurstSample {
+/** The figures of one process of a server: those of its start, and its memory after the start. */
+export interface BurstSample extends Pick<Sample, 'startMs' | 'startCpuMs' | 'resident'> {
+  /**
+   * CPU time per request, user and system, in microseconds: the 10th percentile of all bursts. Linux measures the sum,
+   * but divides it into user and system by samples: too few for a burst.
+   */
   readonly cpu: number;
 }
 
@@ -42,7 +43,8 @@ const percentile = 0.1;
 export async function measureBursts(
   servers: readonly { readonly process: ServerProcess; readonly client: LoadClient }[], bursts: Bursts,
 ): Promise<readonly BurstSample[]> {
-  const measured = servers.map((server) => ({ ...server, costs: [] as number[] }));
+  const measured = await Promise.all(servers.map(async ({ process, client }) =>
+    ({ process, client, resident: (await process.usage()).resident, costs: [] as number[] })));
   for (let round = 0; round < bursts.warmUp + bursts.counted; round++) {
     const order = round % 2 === 0 ? measured : [...measured.slice(0, 1), ...measured.slice(1).toReversed()];
     for (const { process, client, costs } of order) {
@@ -52,5 +54,6 @@ export async function measureBursts(
       costs.push((after.user + after.system - before.user - before.system) / requests);
     }
   }
-  return measured.map(({ costs }) => ({ cpu: quantile(costs.slice(bursts.warmUp), percentile) }));
+  return measured.map(({ process: { startMs, startCpuMs }, resident, costs }) =>
+    ({ cpu: quantile(costs.slice(bursts.warmUp), percentile), startMs, startCpuMs, resident }));
 }
