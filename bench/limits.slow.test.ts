@@ -43,7 +43,6 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   const folder = join(temporaryFolder(t), 'new', 'folder');
   const { code, stdout, stderr } = await bench(
     await server(t),
-    '--scenario',
     'latency',
     '--plan',
     'free',

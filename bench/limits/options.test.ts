@@ -38,7 +38,7 @@ test('all options', () => {
     '--report',
     'x',
   ];
-  assert.deepEqual(options([...flags, '--scenario', 'ban,boundary', 'latency']), {
+  assert.deepEqual(options([...flags, 'ban', 'boundary', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     plan: 'pro',
     ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
@@ -92,10 +92,8 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['--duration', '1.5'], /^--duration must be an integer/],
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
-    [['--scenario', 'latency,bann'], /^--scenario bann: there are latency, neighbour, /],
-    [['perfect'], /^--scenario perfect: there are /],
-    [['--scenario', ''], /^--scenario NAME: there are latency, /],
-    [['--scenario', ','], /^--scenario NAME: there are latency, /],
+    [['latency', 'bann'], /^bann is no scenario: there are latency, neighbour, /],
+    [[''], /^one of the words is no scenario: there are latency, /],
     [['--until'], /^Unknown option '--until'; --help shows all options$/],
     [['--report'], /^Option '--report <value>' argument missing; --help/],
   ];
@@ -143,7 +141,6 @@ test('the help describes every flag and scenario', () => {
     'neighbour-key',
     'plan',
     'remote',
-    'scenario',
     'connections',
     'duration',
     'rate',

@@ -43,7 +43,7 @@ The server and its keys
                         20 connections, 200 requests a second and 60 s of floods
 
 What is sent
-  --scenario NAME,…     only these scenarios (also possible without the flag); by default all in turn
+  scenario …            only these scenarios; by default all in turn
   --connections N       how many connections drive the key (default 10)
   --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
   --rate N              how many requests a second they send (default 100), whether or not the server keeps up:
@@ -67,7 +67,6 @@ const flags = {
   'neighbour-key': { type: 'string' },
   plan: { type: 'string' },
   remote: { type: 'boolean' },
-  scenario: { type: 'string', multiple: true },
   connections: { type: 'string', default: '10' },
   duration: { type: 'string', default: '10' },
   rate: { type: 'string', default: '100' },
@@ -89,8 +88,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const apiKeyGiven = givenBy('--api-key', given['api-key'], 'API_KEY', environment);
   const apiKey = keyOf(apiKeyGiven);
   const neighbourKey = keyOf(givenBy('--neighbour-key', given['neighbour-key'], 'NEIGHBOUR_KEY', environment));
-  const words = [...(given.scenario ?? []).flatMap((list) => list.split(',')), ...positionals];
-  const names = namesOf(words);
+  const names = namesOf(positionals);
   const rules: readonly (readonly [broken: boolean, message: string])[] = [
     [baseUrlText !== undefined && apiKey === undefined, '--base-url needs a key: API_KEY, or --api-key KEY'],
     [baseUrlText === undefined && apiKey !== undefined, 'a key without a server: --base-url URL, or BASE_URL'],
@@ -142,6 +140,6 @@ function namesOf(words: readonly string[]): readonly string[] {
   const unknown = words.find((word) => !all.includes(word));
   if (unknown === undefined) return all.filter((name) => words.length === 0 || words.includes(name));
   // A text that is not a word may be a key without its flag, so the message does not repeat it.
-  const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'NAME';
-  throw new UsageError(`--scenario ${name}: there are ${all.join(', ')}`);
+  const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'one of the words';
+  throw new UsageError(`${name} is no scenario: there are ${all.join(', ')}`);
 }
