@@ -4,7 +4,6 @@
  * All that is known about a window is its Reset, by the server's clock. The specification leaves the kind of window
  * open: windows may be fixed, start with the first request, slide, or be a token bucket.
  */
-import { allEnded } from '../../conformance/client/client.ts';
 import { processStops, type Clock, type Stops } from '../../conformance/client/clock.ts';
 import { retryAfterMs } from '../../conformance/client/limit-readings.ts';
 import { plans } from '../../conformance/client/pacing.ts';
@@ -83,12 +82,6 @@ export class ScenarioContext {
     for (const response of sent.responses) if (key !== undefined) this.#received(key, response);
     this.#options.signal.throwIfAborted();
     return sent;
-  }
-
-  /** Sends two loads concurrently, and waits for both even if one fails. */
-  async sendBoth(one: Load, other: Load): Promise<readonly [Sent, Sent]> {
-    const [first, second] = await allEnded([this.send(one), this.send(other)]);
-    return [first!, second!];
   }
 
   /** Sends one request. */

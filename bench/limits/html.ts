@@ -8,7 +8,7 @@ import { dateText, duration, grouped } from '../../conformance/report/words.ts';
 import { bar, linearScale, logScale, plottedTable, plotStyle, range, type Row, type Scale } from './plot.ts';
 import type { Counts, LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles } from './responses.ts';
-import { fieldsOf, headlines, loadText, planText } from './terminal.ts';
+import { conclusions, fieldsOf, loadText, planText } from './terminal.ts';
 
 /** The parts of a bar, each with the class of its colour and its text. */
 const kinds = [
@@ -49,11 +49,12 @@ Latencies are those of the bench’s own client; the first response on each conn
 
 function summary(report: LimitsReport): Markup {
   const { settings, sent, totals } = report;
+  const [verdict, conclusion] = conclusions[report.exitCode];
   const requests = `${grouped(sent.withKey)} with a key and ${grouped(sent.withoutKey)} without`;
   return summaryHtml({
     eyebrow: 'rate limits under load',
-    verdict: report.exitCode === 0 ? 'passed' : report.exitCode === 1 ? 'failed' : 'inconclusive',
-    conclusion: headlines[report.exitCode],
+    verdict,
+    conclusion,
     target: report.target,
     totals,
     notes: report.aborted === undefined ? undefined : html`<p>${report.aborted}</p>`,

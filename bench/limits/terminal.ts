@@ -1,6 +1,5 @@
 /** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
 import { plans } from '../../conformance/client/pacing.ts';
-import type { Verdict } from '../../conformance/verdicts/results.ts';
 import { painter, type Screen } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
@@ -60,17 +59,20 @@ export function resultText(result: ScenarioResult, { colour }: Screen): string {
   return [`${paint(verdict, `${signs[verdict]} ${verdict}`)} ${paint('bold', name)}`, ...lines, ''].join('\n');
 }
 
-/** The verdict on the server in a few words, which the terminal shows in capitals and in colour. */
-export const headlines = { 0: 'All demands met', 1: 'Not all demands met', 2: 'Not tested to the end' } as const;
+/** The verdict on the server by exit code, and in a few words, which the terminal shows in capitals and in colour. */
+export const conclusions = {
+  0: ['passed', 'All demands met'],
+  1: ['failed', 'Not all demands met'],
+  2: ['inconclusive', 'Not tested to the end'],
+} as const;
 
 /** The last line of a run: the verdict on the server. */
 export function verdictText({ exitCode, totals, sent, seconds, aborted }: LimitsReport, { colour }: Screen): string {
-  const style: Verdict = exitCode === 0 ? 'passed' : exitCode === 1 ? 'failed' : 'inconclusive';
-  const counts = countedVerdicts(totals).map((verdict) => `${totals[verdict]} ${verdict}`).join(', ');
+  const [verdict, headline] = conclusions[exitCode];
+  const counts = countedVerdicts(totals).map((one) => `${totals[one]} ${one}`).join(', ');
   const requests = `${grouped(sent.withKey + sent.withoutKey)} of at most ${count(sent.most, 'request')}`;
   const why = aborted === undefined ? '' : `; ${visible(aborted)}`;
-  const headline = painter(colour)(style, headlines[exitCode].toUpperCase());
-  return `${headline}: ${counts} (${requests}, ${duration(seconds)})${why}`;
+  return `${painter(colour)(verdict, headline.toUpperCase())}: ${counts} (${requests}, ${duration(seconds)})${why}`;
 }
 
 /** `p50 0.41 ms, p90 0.60 ms, p99 1.2 ms, p99.9 2.0 ms of 50 responses`. */

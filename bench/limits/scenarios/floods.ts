@@ -10,6 +10,7 @@
  * each request without a valid key is expensive, such as hashing a password or querying a database, exceeds it by far.
  * A server that stalls occasionally does not change the median latency, so much longer latencies are counted, too.
  */
+import { allEnded } from '../../../conformance/client/client.ts';
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
 import { count, grouped } from '../../../conformance/report/words.ts';
 import type { Load, Sent } from '../client.ts';
@@ -51,8 +52,8 @@ async function meet(context: ScenarioContext, key: Key, room: number, load: Load
   context.doing('the quiet key alone');
   const alone = await context.send(pace);
   context.doing('the quiet key during a flood');
-  const [beside, flood] = await context.sendBoth({ ...pace, mayAllBeLost: true }, load);
-  return { alone, beside, flood };
+  const [beside, flood] = await allEnded([context.send({ ...pace, mayAllBeLost: true }), context.send(load)]);
+  return { alone, beside: beside!, flood: flood! };
 }
 
 /** The latencies without and with the flood, and which requests of the quiet client were refused, failed or lost. */
