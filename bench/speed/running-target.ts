@@ -56,7 +56,8 @@ export function requestsOf(target: RunningTarget, workload: Workload, created: C
       if (exchange.body === undefined) return isAsExpected(exchange, body);
       const { id, ...animal } = objectOf(body);
       if (target.isRecorded === true) return sent.has(JSON.stringify(animal));
-      if (!isId(id) || created.has(id) || !isDeepStrictEqual(animal, exchange.expected)) return false;
+      if (typeof id !== 'number' || !Number.isSafeInteger(id) || created.has(id)) return false;
+      if (!isDeepStrictEqual(animal, exchange.expected)) return false;
       created.set(id, animal);
       return true;
     },
@@ -72,10 +73,6 @@ function isAsExpected({ status, expected }: Exchange, body: unknown): boolean {
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-}
-
-function isId(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }
 
 /** Sends a request on a new connection that the client would keep open. Rejects if there is no response within 30 s. */
