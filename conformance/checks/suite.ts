@@ -78,7 +78,7 @@ export function estimateOf(session: Session): Estimate {
   const needMany = session.mayWrite && selected.some(({ cost }) => cost.many === true);
   const missing = needMany ? Fixtures.missing(session.history).length : 0;
   const max = maxRequests ?? Infinity;
-  const exhausts = selected.some((check) => isAtLimit(session, check));
+  const exhausts = selected.some(({ cost }) => cost.exhausts === true);
   const atLimit = exhausts ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
   const toLimit = atLimit.requests;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
@@ -145,11 +145,6 @@ function isSelected(session: Session, { requirement }: Check): boolean {
   return requirement === undefined ? session.options.only.length === 0 : session.wants(requirement);
 }
 
-/** Whether a check brings a key to its limit. */
-function isAtLimit({ options }: Session, { cost }: Check): boolean {
-  return cost.exhausts !== undefined && options.exhaust;
-}
-
 /** The option because of which no run with the same options can run a check. */
 function restrictionOf(session: Session, { requirement, cost }: Check): Restriction | undefined {
   const { write, exhaust, plan, readOnly } = session.options;
@@ -168,7 +163,7 @@ function skipReason(session: Session, check: Check): string | undefined {
   if (session.halted !== undefined) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, session.options);
-  const most = requests + keyless + (isAtLimit(session, check) ? atLimitEstimate(session).requests : 0);
+  const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests
     ? `too much for --max-requests ${maxRequests}: the check may send ${most === 1 ? '1 request' : `${most} requests`}`
@@ -191,9 +186,10 @@ async function runCheck(session: Session, check: Check): Promise<void> {
   if (reason !== undefined) return leave('skipped', reason);
   if (check.cost.writes === true && session.noCategory !== undefined) return leave('inconclusive', session.noCategory);
   try {
+    if (check.cost.many === true) await session.fixtures.needMany();
     const running = check.run(new CheckContext(session, check));
     // Before later checks change what lists show.
-    await (isAtLimit(session, check) ? running : running.finally(() => session.settleDisputes()));
+    await (check.cost.exhausts === true ? running : running.finally(() => session.settleDisputes()));
     for (const gap of check.gaps) session.ledger.notObserved(gap, 'no response shows it');
   } catch (thrown) {
     if (thrown instanceof Violated) return;

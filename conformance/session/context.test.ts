@@ -54,13 +54,3 @@ test('an error that is not a violation ends generated cases at once, and is not 
   await assert.rejects(check.forAll(fc.nat(), String, body), /^TypeError: in the kit$/);
   assert.deepEqual([cases, of.ledger.result('list.answers').failed], [3, 0]);
 });
-
-test('a check cannot do what its cost does not announce', async (t) => {
-  const server = await smallServer(t);
-  const { check } = contextOf(t, server);
-  await assert.rejects(check.needMany(), /^Error: the cost of the check of list\.answers lacks many$/);
-  assert.throws(() => check.assertCost('exhausts'), /lacks exhausts$/);
-  const { of, check: announced } = contextOf(t, server, { many: true });
-  await announced.needMany();
-  assert.ok(of.history.count() > 100, `${of.history.count()}`);
-});

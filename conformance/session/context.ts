@@ -9,11 +9,10 @@ import type { GapId } from '../requirements/gaps.ts';
 import type { World } from '../model/model.ts';
 import { casesOf, caseSetsOf, type Case } from '../model/plan.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import { staleListMs } from '../verdicts/disputes.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Violated } from '../verdicts/outcome.ts';
 import type { Failure } from '../verdicts/results.ts';
-import { casesOf as generatedCasesOf, type Cost } from './cost.ts';
+import { generatedCasesOf, type Cost } from './cost.ts';
 import type { Fixtures } from './fixtures.ts';
 import type { JudgedResponse, Session } from './session.ts';
 
@@ -53,31 +52,9 @@ export class CheckContext {
     return this.#session.mayWrite;
   }
 
-  /** Creates animals, if allowed, until there are many. */
-  async needMany(): Promise<void> {
-    this.assertCost('many');
-    await this.fixtures.needMany();
-  }
-
-  /** @throws Error if the cost of the check does not state what it is about to do: the estimate then lacks it */
-  assertCost(of: 'many' | 'exhausts'): void {
-    const { requirement = 'a gap', cost } = this.#check;
-    if (cost[of] === undefined) throw new Error(`the cost of the check of ${requirement} lacks ${of}`);
-  }
-
-  /** The number of generated cases of this check. */
-  get cases(): number {
-    return generatedCasesOf(this.#check.cost, this.#session.options.runs);
-  }
-
   /** Waits; the reason is printed. */
   async sleep(ms: number, reason: string): Promise<void> {
     await this.#session.wait(ms, reason);
-  }
-
-  /** Waits before lists that disagree are compared again: one may be cached, or come from a lagging replica. */
-  async beforeComparingAgain(attempt: number): Promise<void> {
-    await this.sleep(attempt * staleListMs, 'lists disagree; one may be cached');
   }
 
   /** The server's clock according to its Date headers, never ahead of it: milliseconds since 1970. */
@@ -279,7 +256,7 @@ export class CheckContext {
     });
     const { counterexample, errorInstance } = await fc.check(property, {
       seed,
-      numRuns: examples.length + this.cases,
+      numRuns: examples.length + generatedCasesOf(this.#check.cost, runs),
       examples: examples.map((value) => [value] as [T]),
     });
     if (errorInstance instanceof Violated) {

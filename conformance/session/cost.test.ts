@@ -1,13 +1,13 @@
 /** The number of requests that a check announces. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { casesOf, totalCost, type CostOptions } from './cost.ts';
+import { generatedCasesOf, totalCost, type CostOptions } from './cost.ts';
 
-test('the number of cases follows --runs, within the bounds of the check', () => {
-  assert.equal(casesOf({}, 20), 0);
-  assert.equal(casesOf({ perCase: { requests: 1 } }, 20), 20);
-  assert.equal(casesOf({ perCase: { requests: 1, share: 0.01 } }, 20), 1);
-  assert.equal(casesOf({ perCase: { requests: 1, share: 0.5, most: 7 } }, 20), 7);
+test('the number of cases follows --runs', () => {
+  assert.equal(generatedCasesOf({}, 20), 0);
+  assert.equal(generatedCasesOf({ perCase: { requests: 1 } }, 20), 20);
+  assert.equal(generatedCasesOf({ perCase: { requests: 1, share: 0.01 } }, 20), 1);
+  assert.equal(generatedCasesOf({ perCase: { requests: 1, share: 0.5 } }, 15), 8);
 });
 
 test('the cost of a check is that of all its cases, in whole requests', () => {

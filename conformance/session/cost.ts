@@ -12,28 +12,21 @@ export interface Cost {
   readonly creates?: number;
   /** Skip the check in read-only runs: it sends requests that a server might respond to by creating an animal. */
   readonly writes?: true;
-  /** In addition, for each generated case. There are `share` (default 1) times --runs cases, at most `most`. */
-  readonly perCase?: {
-    readonly requests: number;
-    readonly creates?: number;
-    readonly share?: number;
-    readonly most?: number;
-  };
+  /** In addition, for each generated case. There are `share` (default 1) times --runs cases. */
+  readonly perCase?: { readonly requests: number; readonly creates?: number; readonly share?: number };
   /** The additional cost of the combinations that it sends. */
   readonly planned?: (options: CostOptions) => Required<Pick<Cost, 'requests' | 'keyless' | 'creates'>>;
-  /** The check needs a key at its limit. With `if allowed`, it also runs without --exhaust, but checks less. */
-  readonly exhausts?: true | 'if allowed';
-  /** The check needs many animals (`needMany` of fixtures.ts). */
+  /** The check brings a key to its limit, which needs --exhaust. */
+  readonly exhausts?: true;
+  /** The check needs many animals: `needMany` of fixtures.ts is called before it. */
   readonly many?: true;
   /** The check needs --plan. */
   readonly needsPlan?: true;
 }
 
 /** The number of generated cases of a check under `--runs`. */
-export function casesOf(cost: Cost, runs: number): number {
-  if (cost.perCase === undefined) return 0;
-  const { share = 1, most = Infinity } = cost.perCase;
-  return Math.min(most, Math.max(1, Math.ceil(runs * share)));
+export function generatedCasesOf({ perCase }: Cost, runs: number): number {
+  return perCase === undefined ? 0 : Math.ceil(runs * (perCase.share ?? 1));
 }
 
 /** The options that determine what checks send. */
@@ -50,7 +43,7 @@ export function totalCost(
   cost: Cost,
   options: CostOptions,
 ): { readonly requests: number; readonly keyless: number; readonly creates: number } {
-  const cases = casesOf(cost, options.runs);
+  const cases = generatedCasesOf(cost, options.runs);
   const planned = cost.planned?.(options) ?? { requests: 0, keyless: 0, creates: 0 };
   return {
     requests: Math.ceil((cost.requests ?? 0) + cases * (cost.perCase?.requests ?? 0)) + planned.requests,
