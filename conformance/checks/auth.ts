@@ -10,7 +10,7 @@ export const authChecks: readonly Check[] = [
     for (const { response } of await t.sendCases('auth.missing'))
       t.observe('auth.challenge', response.all('www-authenticate').length > 0 ? 'yes' : 'no', response);
     // A server must not confuse requests that it handles at the same time.
-    const together = (await t.fixtures.operations()).map((request) => request(nobody));
+    const together = await t.fixtures.operations(nobody);
     await t.room(2);
     await t.client.room('none', together.length);
     const valid = [listPets(t.key), listOrders(t.key)];

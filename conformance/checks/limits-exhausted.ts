@@ -1,6 +1,6 @@
 /** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
 import type { Request } from '../client/request.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
+import { listPets } from '../client/requests.ts';
 import { plans } from '../client/pacing.ts';
 import { exchangeOf, isRefused } from '../limits/exchange.ts';
 import { exhaust } from '../limits/probes.ts';
@@ -24,7 +24,7 @@ export const exhaustedLimitChecks: readonly Check[] = [
     t.requireHistory('limits.all-operations');
     const refused = t.history.limits.of(t.exhaustKey.key).filter(isRefused);
     for (const { response } of refused) t.require(true, response, '429, because the key is at its limit');
-    const missing = (await kindsOf(t)).filter(({ operation }) => {
+    const missing = (await t.fixtures.operations(t.exhaustKey)).filter(({ operation }) => {
       return !refused.some(({ response }) => response.request.operation === operation);
     });
     if (refused.length === 0) throw new Inconclusive('the key did not reach its limit');
@@ -77,10 +77,11 @@ async function needExhausted(t: CheckContext): Promise<void> {
       const small = listPets(t.exhaustKey, { limit: 1 });
       // Only an operation that succeeds shows whether a request is admitted.
       const others: Request[] = [];
-      for (const request of await kindsOf(t)) if ((await t.send(request)).status < 300) others.push(request);
+      for (const request of await t.fixtures.operations(t.exhaustKey))
+        if ((await t.send(request)).status < 300) others.push(request);
       // The specification does not say whether requests that fail count. Only those that do must be refused.
       const failing: Request[] = [];
-      for (const request of await failingOf(t)) {
+      for (const request of await t.fixtures.failing(t.exhaustKey)) {
         const before = remainingOf(t);
         const { status } = await t.send(request);
         if (status >= 400 && remainingOf(t) < before) failing.push(request);
@@ -99,21 +100,3 @@ async function needExhausted(t: CheckContext): Promise<void> {
 
 const remainingOf = ({ history, exhaustKey }: CheckContext): number =>
   history.limits.of(exhaustKey.key).at(-1)?.remaining ?? -Infinity;
-
-/** Requests that fail. */
-async function failingOf(t: CheckContext): Promise<readonly Request[]> {
-  const key = t.exhaustKey;
-  return [
-    ...((await t.fixtures.getIsRemoved()) ? [] : [getPet(key, t.fixtures.unknownId())]),
-    ...(t.mayWrite ? [createPetOf(key, '{}')] : []),
-    listPetsWithQuery(key, 'limit=abc'),
-  ];
-}
-
-/** A request of each operation. */
-async function kindsOf(t: CheckContext): Promise<readonly Request[]> {
-  const key = t.exhaustKey;
-  const gets = (await t.fixtures.getIsRemoved()) ? [] : [getPet(key, await t.fixtures.anyId())];
-  const creates = t.mayWrite ? [createPet(key, t.fixtures.newPet())] : [];
-  return [...creates, ...gets, listPets(key, { limit: 1, status: 'available' }), listOrders(key)];
-}

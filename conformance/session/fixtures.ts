@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { newPetText, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Credential, Request } from '../client/request.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets } from '../client/requests.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
@@ -34,7 +34,6 @@ export class Fixtures {
   /** The categories listed before the run created any animal. */
   #listedCategories: readonly bigint[] = [1n];
   #names = 0;
-  #rounds = 0;
 
   constructor(session: FixtureSession) {
     this.#session = session;
@@ -149,33 +148,30 @@ export class Fixtures {
   /** Sends requests that get a response of each kind, other than 401 and 429, for the rules to judge. */
   async oneOfEach(): Promise<void> {
     await this.once('one of each', async () => {
-      const { key, mayWrite } = this.#session;
-      const requests: Request[] = [listPets(key), listOrders(key)];
-      if (!(await this.getIsRemoved())) requests.push(getPet(key, await this.anyId()), getPet(key, this.unknownId()));
-      if (mayWrite) requests.push(createPet(key, this.newPet()), createPetOf(key, '{}'));
-      for (const request of requests) await this.#send(request);
+      const { key } = this.#session;
+      for (const request of [...(await this.operations(key)), ...(await this.failing(key))]) await this.#send(request);
     });
   }
 
-  /**
-   * A valid request of each operation, for any credential. No animal is needed: whether a key is valid does not depend
-   * on the animals.
-   */
-  async operations(): Promise<readonly ((credential: Credential) => Request)[]> {
+  /** A valid request of each operation. No animal is needed: whether a key is valid does not depend on the animals. */
+  async operations(credential: Credential): Promise<readonly Request[]> {
     const id = this.#session.history.ids()[0] ?? this.unknownId();
-    const pet = this.newPet();
-    // Lists alternate between no parameters and all: a server may check the key for only one of them.
-    const plain = ++this.#rounds % 2 === 1;
     const requests = [
-      (credential: Credential) => listPets(credential, plain ? {} : { limit: 1, status: 'available' }),
-      ...(this.#session.mayWrite ? [(credential: Credential) => createPet(credential, pet)] : []),
-      ...((await this.getIsRemoved()) ? [] : [(credential: Credential) => getPet(credential, id)]),
-      listOrders,
+      ...(this.#session.mayWrite ? [createPet(credential, this.newPet())] : []),
+      ...((await this.getIsRemoved()) ? [] : [getPet(credential, id)]),
+      listPets(credential, { limit: 1, status: 'available' }),
+      listOrders(credential),
     ];
-    return requests.map((request) => (credential) => {
-      const { mustBe, ...rest } = request(credential);
-      return credential.key === 'none' || mustBe === undefined ? rest : { ...rest, mustBe };
-    });
+    return credential.key === 'none' ? requests.map(({ mustBe: _, ...request }) => request) : requests;
+  }
+
+  /** Requests that fail although the key is valid. */
+  async failing(credential: Credential): Promise<readonly Request[]> {
+    return [
+      ...((await this.getIsRemoved()) ? [] : [getPet(credential, this.unknownId())]),
+      ...(this.#session.mayWrite ? [createPetOf(credential, '{}')] : []),
+      listPetsWithQuery(credential, 'limit=abc'),
+    ];
   }
 
   /** The result of `make`, which is called once in a run, and again only after an error. */
