@@ -13,10 +13,6 @@ const concurrent = 10;
 const movesMs = 4_000;
 
 export const limitChecks: readonly Check[] = [
-  check('limits.limit-header', {}, async (t) => {
-    await t.fixtures.oneOfEach();
-    t.requireHistory('limits.limit-header');
-  }),
   check('limits.remaining-falls', { requests: 2 * (concurrent + 3) }, async (t) => {
     // Orders, because no other check sends ten of them in a row. The history shows the other operations.
     const isWorking = (await t.send(listOrders(t.key))).status < 300;

@@ -12,11 +12,12 @@ const limited = ['list.limit-accepted', 'list.limit', 'list.limit-0', 'list.limi
 /** The number of attempts at a comparison that other clients can disturb by writing. */
 const attempts = 3;
 
-/** Lists that are as long as their limit, and one animal longer and shorter, while few animals exist. */
-const fewAnimals = check(
-  'list.answers',
-  { requests: 4 + 6 * statuses.length, creates: 2 * statuses.length, planned: costOf('list.answers') },
-  async (t) => {
+const ofFewAnimals = { requests: 4 + 6 * statuses.length, creates: 2 * statuses.length };
+
+/** Checks that find more while few animals exist, so they come before those that create many. */
+export const earlyListChecks: readonly Check[] = [
+  // Lists that are as long as their limit, and one animal longer and shorter.
+  check('list.answers', { ...ofFewAnimals, planned: costOf('list.answers') }, async (t) => {
     // A page with one animal shows neither an animal twice nor another order.
     const pets = t.mayWrite ? [...statuses, ...statuses].map((status) => t.fixtures.newPet(status)) : [];
     for (const pet of pets) await t.send(createPet(t.key, pet));
@@ -26,11 +27,8 @@ const fewAnimals = check(
       for (const limit of limits) await t.send(listPets(t.key, { ...query, limit }));
     }
     await t.sendCases('list.answers');
-  },
-);
-
-/** Checks that find more while few animals exist, so they come before those that create many. */
-export const earlyListChecks: readonly Check[] = [fewAnimals];
+  }),
+];
 
 export const listChecks: readonly Check[] = [
   check('list.limit', { many: true, planned: costOf(...limited) }, async (t) => {

@@ -1,4 +1,4 @@
-/** Section 2: ids of animals, and what the specification leaves open about a Pet. */
+/** Sections 2 and 7: ids of animals, and what the specification leaves open about bodies, Pets and Errors. */
 import type { JsonObject } from '../client/json.ts';
 import { createPet, createPetOf, listPets } from '../client/requests.ts';
 import { check, observe, type Check } from '../session/check.ts';
@@ -6,6 +6,11 @@ import type { CheckContext } from '../session/context.ts';
 
 /** The number of animals that are created at the same time: a server without synchronization could repeat an id. */
 const concurrent = 8;
+
+const openInBodies = [
+  ...(['service.compression', 'error.extra-fields', 'error.codes'] as const),
+  ...(['pet.shows-status', 'pet.extra-fields', 'pet.id-size'] as const),
+];
 
 export const resourceChecks: readonly Check[] = [
   check('pet.unique-id', { requests: concurrent + 6, creates: concurrent + 3 }, async (t) => {
@@ -16,12 +21,16 @@ export const resourceChecks: readonly Check[] = [
     await t.sendTogether(Array.from({ length: concurrent }, () => createPet(t.key, t.fixtures.newPet())));
   }),
 
-  observe(['service.compression'], {}, async (t) => {
+  observe(openInBodies, { requests: 1 }, async (t) => {
     await t.fixtures.oneOfEach();
     // Only the first observation counts. If a response had a coding, the session has already observed it.
     t.observe('service.compression', 'no');
-  }),
-  observe(['pet.shows-status', 'pet.extra-fields', 'pet.id-size'], { requests: 1 }, async (t) => {
+    const { errors } = t.history;
+    if (errors.length > 0) {
+      t.observe('error.extra-fields', otherFields(errors, ['code', 'message', 'status']));
+      const codes = errors.map((error) => error.get('code')).filter((code) => typeof code === 'string');
+      t.observe('error.codes', [...new Set(codes)].sort().join(', '));
+    }
     const { petObjects: pets } = await t.send(listPets(t.key, { limit: 100 }));
     if (pets.length === 0) return;
     t.observe('pet.shows-status', pets.every((pet) => pet.get('status') !== undefined) ? 'yes' : 'no');
@@ -45,7 +54,7 @@ async function sendOwnId(t: CheckContext): Promise<void> {
 }
 
 /** The fields of objects that the specification does not have. */
-export function otherFields(objects: readonly JsonObject[], specified: readonly string[]): string {
+function otherFields(objects: readonly JsonObject[], specified: readonly string[]): string {
   const names = objects.flatMap(({ members }) => members.map(([name]) => name));
   const others = [...new Set(names)].filter((name) => !specified.includes(name)).sort();
   return others.length === 0 ? 'none' : others.join(', ');

@@ -12,7 +12,6 @@ import { restrictions, type RequirementResult, type Restriction } from '../verdi
 import { animalChecks } from './animals.ts';
 import { authChecks } from './auth.ts';
 import { createChecks, storedChecks } from './create.ts';
-import { errorChecks } from './errors.ts';
 import { getChecks } from './get.ts';
 import { dayLimitChecks, maxOfDay } from './limits-day.ts';
 import { exhaustedLimitChecks } from './limits-exhausted.ts';
@@ -26,7 +25,7 @@ import { versionChecks } from './versioning.ts';
 const special: readonly Check[] = [
   ...[...authChecks, ...createChecks, ...storedChecks, ...getChecks, ...earlyListChecks, ...listChecks],
   ...[...animalChecks, ...orderChecks, ...versionChecks],
-  ...[...exhaustedLimitChecks, ...resourceChecks, ...errorChecks, ...limitChecks, ...dayLimitChecks],
+  ...[...exhaustedLimitChecks, ...resourceChecks, ...limitChecks, ...dayLimitChecks],
 ];
 
 /** The usual checks of all requirements and gaps that begin with one of these words. */
@@ -45,7 +44,7 @@ export const groups: readonly (readonly [title: string, checks: readonly Check[]
   ['Creates, lists and gets together', animalChecks],
   ['Other operations, versioning', [...orderChecks, ...versionChecks]],
   ['At the limit', exhaustedLimitChecks],
-  ['Bodies of every response', [...usual('service', 'pets', 'pet', 'error'), ...resourceChecks, ...errorChecks]],
+  ['Bodies of every response', [...usual('service', 'pets', 'pet', 'error'), ...resourceChecks]],
   ['Rate limit headers of every response', [...usual('limits'), ...limitChecks]],
   ['The limit of a day', dayLimitChecks],
 ];

@@ -44,7 +44,6 @@ pre{background:var(--code);border-radius:3px;padding:.5rem .75rem}
 .unseen{font-family:monospace;color:var(--inconclusive);background:var(--code);outline:1px solid var(--line)}
 ${verdicts.map((verdict) => `.${verdict}{color:var(--${verdict})}`).join('')}
 .verdict{font-weight:600;white-space:nowrap}
-.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .counts,.meta,nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}
 .counts,nav{margin-top:1.75rem}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:1rem 1.25rem;margin-top:1.75rem}
