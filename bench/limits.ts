@@ -6,7 +6,7 @@ import { redactor } from '../conformance/client/credentials.ts';
 import { targetText } from '../conformance/client/obstacles.ts';
 import { UsageError, withFlag } from '../conformance/options.ts';
 import { makeWritable } from '../conformance/report/folder.ts';
-import { screen } from '../conformance/report/terminal.ts';
+import { paint } from '../conformance/report/terminal.ts';
 import { Untestable } from '../conformance/session/session.ts';
 import { isBundle, version } from '../harness/bundle.ts';
 import { surviveLostOutput } from '../harness/output.ts';
@@ -49,10 +49,10 @@ async function main(options: Options): Promise<number> {
     print(prefaceText(estimate, { target, ownServer, settings }));
     await run.run(estimate, (result) => {
       endProgress();
-      print(resultText(result, screen));
+      print(resultText(result, paint));
     });
     const report = run.report({ bench: { name: 'petstore-bench-limits', version, node: process.version }, ownServer });
-    print(verdictText(report, screen));
+    print(verdictText(report, paint));
     if (folder !== undefined) {
       writeFileSync(join(folder, 'limits.html'), limitsHtml(report));
       writeFileSync(join(folder, 'limits.json'), `${JSON.stringify(report, null, 2)}\n`);

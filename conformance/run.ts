@@ -19,7 +19,7 @@ import { annotation, annotations, jobSummary, untestedSummary } from './report/g
 import { reportHtml } from './report/html.ts';
 import { reportJunit } from './report/junit.ts';
 import type { Report } from './report/report.ts';
-import { painter, resultLine, screen, summaryText } from './report/terminal.ts';
+import { paint, resultLine, summaryText } from './report/terminal.ts';
 import { combinedLines, count, duration } from './report/words.ts';
 import { requirements, type RequirementId } from './requirements/requirements.ts';
 import type { CostOptions } from './session/cost.ts';
@@ -123,15 +123,15 @@ async function main(options: Options): Promise<number> {
   try {
     console.log(prefaceText(session));
     await runChecks(session, {
-      group: (title) => console.log(painter(screen.colour)('bold', title)),
-      result: (result) => console.log(resultLine(result, screen)),
+      group: (title) => console.log(paint('bold', title)),
+      result: (result) => console.log(resultLine(result, paint)),
     });
   } finally {
     interrupt = () => {}; // the checks have ended, and the report follows
     await close();
   }
   const report = buildReport(session);
-  console.log(`\n${summaryText(report, screen)}`);
+  console.log(`\n${summaryText(report, paint)}`);
   if (earlier) console.log(`\n${comparisonText(earlier, report)}`);
   tellGithub(annotations(report), jobSummary(report));
   if (folder !== undefined) {

@@ -1,6 +1,7 @@
 /** The report in its forms. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { painter } from '../../conformance/report/terminal.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
 import { malformed, rawCharacters } from '../../conformance/testing/wellformed.ts';
 import { limitsHtml } from './html.ts';
@@ -144,9 +145,9 @@ test('the timeline of a run without responses is empty', () => {
 
 test('in a terminal: one block per scenario, and no escape sequence of a server', () => {
   const report = harmful();
-  const screen = { colour: false };
-  const results = report.scenarios.map((result) => resultText(result, screen));
-  const text = [...results, verdictText(report, screen)].join('\n');
+  const plain = painter(false);
+  const results = report.scenarios.map((result) => resultText(result, plain));
+  const text = [...results, verdictText(report, plain)].join('\n');
   assert.deepEqual(rawCharacters(text), []);
   for (const { name, verdict } of report.scenarios)
     assert.match(text, new RegExp(`${name}[\\s\\S]*${verdict}|${verdict} ${name}`));
@@ -209,7 +210,7 @@ test('no key in a report, even if the base URL contains it', async (t) => {
   const run = await runAgainst(t, { names: ['latency', 'neighbour'] });
   await run.run(await run.open());
   const report = run.report(about);
-  const printed = report.scenarios.map((result) => resultText(result, { colour: false })).join();
+  const printed = report.scenarios.map((result) => resultText(result, painter(false))).join();
   const text = JSON.stringify(report) + limitsHtml(report) + printed;
   for (const secret of [mainSecret, quietSecret]) assert.ok(!text.includes(secret.slice(0, 10)), 'no key');
   assert.equal(

@@ -1,6 +1,6 @@
 /** The output of a run: what it will send, the result of each scenario as it ends, and the verdict. */
 import { plans } from '../../conformance/client/pacing.ts';
-import { painter, type Screen } from '../../conformance/report/terminal.ts';
+import type { Paint } from '../../conformance/report/terminal.ts';
 import { visible } from '../../conformance/report/visible.ts';
 import { count, countedVerdicts, duration, grouped, signs } from '../../conformance/report/words.ts';
 import { table } from '../table.ts';
@@ -50,8 +50,7 @@ export function fieldsOf(result: ScenarioResult): readonly (readonly [label: str
 }
 
 /** The result of a scenario. */
-export function resultText(result: ScenarioResult, { colour }: Screen): string {
-  const paint = painter(colour);
+export function resultText(result: ScenarioResult, paint: Paint): string {
   const { name, verdict, latencies } = result;
   const measured = Object.entries(latencies).map(([of, one]) => [of, latencyText(one)] as const);
   const fields = [...fieldsOf(result), ...measured];
@@ -67,12 +66,12 @@ export const conclusions = {
 } as const;
 
 /** The last line of a run: the verdict on the server. */
-export function verdictText({ exitCode, totals, sent, seconds, aborted }: LimitsReport, { colour }: Screen): string {
+export function verdictText({ exitCode, totals, sent, seconds, aborted }: LimitsReport, paint: Paint): string {
   const [verdict, headline] = conclusions[exitCode];
   const counts = countedVerdicts(totals).map((one) => `${totals[one]} ${one}`).join(', ');
   const requests = `${grouped(sent.withKey + sent.withoutKey)} of at most ${count(sent.most, 'request')}`;
   const why = aborted === undefined ? '' : `; ${visible(aborted)}`;
-  return `${painter(colour)(verdict, headline.toUpperCase())}: ${counts} (${requests}, ${duration(seconds)})${why}`;
+  return `${paint(verdict, headline.toUpperCase())}: ${counts} (${requests}, ${duration(seconds)})${why}`;
 }
 
 /** `p50 0.41 ms, p90 0.60 ms, p99 1.2 ms, p99.9 2.0 ms of 50 responses`. */

@@ -8,9 +8,9 @@ import { reportHtml } from './html.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
 import type { KnownResult } from '../verdicts/known.ts';
 import type { Report } from './report.ts';
-import { resultLine, summaryText } from './terminal.ts';
+import { painter, resultLine, summaryText } from './terminal.ts';
 
-const plain = { colour: false };
+const plain = painter(false);
 const summary = summaryText(fixture, plain);
 
 const lastLine = (report: Report): string => summaryText(report, plain).split('\n').at(-1)!;
@@ -148,7 +148,7 @@ test('a server cannot send terminal escapes, and colours change only colours', (
   for (const report of [fixture, evil]) {
     const text = summaryText(report, plain);
     assert.deepEqual(rawCharacters(text), []);
-    const coloured = summaryText(report, { ...plain, colour: true });
+    const coloured = summaryText(report, painter(true));
     assert.notEqual(coloured, text);
     assert.deepEqual(rawCharacters(coloured.replace(/\u001b\[\d+m/g, '')), []);
     assert.equal(stripVTControlCharacters(coloured), text);
@@ -171,7 +171,7 @@ test('progress has one line for each requirement, with a sign and words', () => 
   const line = (id: string, changes: Partial<RequirementResult> = {}): string => {
     const result = fixture.requirements.find((one) => one.id === id);
     assert.ok(result);
-    return resultLine({ ...result, ...changes }, { colour: false });
+    return resultLine({ ...result, ...changes }, plain);
   };
   assert.equal(
     line('list.answers'),

@@ -10,14 +10,6 @@ import {
   count, countsText, duration, headline, judgedText, requestsSent, signs, unavailableText,
 } from './words.ts';
 
-/** How to print. */
-export interface Screen {
-  readonly colour: boolean;
-}
-
-/** The terminal of this process, or what it is redirected to. */
-export const screen: Screen = { colour: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined };
-
 /** Gives a text a style, or returns it unchanged if there are no colours. */
 export type Paint = (style: keyof typeof styles, text: string) => string;
 
@@ -42,8 +34,7 @@ const labelWidth = 15;
 const indent = '  ';
 
 /** A line of the progress: the sign, id and text of a requirement, and its result. */
-export function resultLine(result: RequirementResult, { colour }: Screen): string {
-  const paint = painter(colour);
+export function resultLine(result: RequirementResult, paint: Paint): string {
   const { id, text, verdict } = result;
   const ending = paint(verdict === 'passed' ? 'soft' : verdict, visible(`(${endingOf(result)})`));
   return `${indent}${paint(verdict, signs[verdict])} ${visible(id).padEnd(idWidth)} ${visible(text)}   ${ending}`;
@@ -57,8 +48,7 @@ function endingOf({ verdict, judged, reason }: RequirementResult): string {
 }
 
 /** The end of a run: all failures, inconclusive requirements and observed gaps. The last line is the result. */
-export function summaryText(report: Report, { colour }: Screen): string {
-  const paint = painter(colour);
+export function summaryText(report: Report, paint: Paint): string {
   const { failed, known, inconclusive } = sectionsOf(report);
   const observed = report.gaps.filter(({ behaviour }) => behaviour !== undefined);
   const width = Math.max(...observed.map(({ question }) => question.length));
@@ -121,3 +111,6 @@ export function block(title: string, lines: readonly string[]): readonly string[
 export function painter(colour: boolean): Paint {
   return (style, text) => (colour ? `\u001b[${styles[style]}m${text}\u001b[0m` : text);
 }
+
+/** For the terminal of this process, or what it is redirected to. */
+export const paint = painter(process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined);

@@ -9,7 +9,7 @@ import { buildReport } from '../report/build.ts';
 import { comparisonText, readReport } from '../report/compare.ts';
 import { reportHtml } from '../report/html.ts';
 import { reportJunit } from '../report/junit.ts';
-import { resultLine, summaryText } from '../report/terminal.ts';
+import { painter, resultLine, summaryText } from '../report/terminal.ts';
 import { Untestable, type SessionOptions } from '../session/session.ts';
 import type { RequirementResult } from '../verdicts/results.ts';
 import { hostile } from './report.ts';
@@ -222,7 +222,7 @@ export async function survives(server: AnyServer): Promise<number> {
   const tested = session({ baseUrl, apiKey }, { runs: 2, timeoutMs: 50, ...server.options }, clock);
   try {
     await tested.open();
-    const progress = { group: () => {}, result: (one: RequirementResult) => void resultLine(one, { colour: true }) };
+    const progress = { group: () => {}, result: (one: RequirementResult) => void resultLine(one, painter(true)) };
     await runChecks(tested, progress);
   } catch (error) {
     if (error instanceof Untestable) return 2;
@@ -237,7 +237,7 @@ export async function survives(server: AnyServer): Promise<number> {
   const json = JSON.stringify(report);
   assert.doesNotMatch(json, /error in the kit/);
   const comparison = comparisonText(readReport(json, 'report.json'), report);
-  for (const text of [summaryText(report, { colour: false }), comparison])
+  for (const text of [summaryText(report, painter(false)), comparison])
     assert.deepEqual(rawCharacters(text), []);
   const html = reportHtml(report);
   assert.equal(malformed(html.replace(/<style>[^<]*<\/style>/, ''), ['meta']), undefined);
