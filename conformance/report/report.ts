@@ -18,7 +18,7 @@ export interface Report {
   readonly runs: number;
   /**
    * The options of the run: `write` or `read-only`, and `only list.`, `exclude list.`, `known known.txt`, `exhaust`,
-   * `plan free`, `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
+   * `plan free`, `thorough-auth`, `strict`, `max-requests 100`.
    */
   readonly mode: readonly string[];
   readonly sent: {
@@ -36,8 +36,8 @@ export interface Report {
   /** Why the server could not be tested to the end. */
   readonly aborted?: string;
   /**
-   * Whether nothing failed, as much was judged as --strict and --min-judged require, and no known deviation is out of
-   * date: whether the exit code is 0.
+   * Whether nothing failed, as much was judged as --strict requires, and no known deviation is out of date: whether
+   * the exit code is 0.
    */
   readonly conforms: boolean;
   /** What the run has found about each known deviation. */

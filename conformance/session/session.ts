@@ -47,8 +47,6 @@ export interface SessionOptions {
   /** Whether to send each kind of invalid key to each operation, and to change each character of the key. */
   readonly thoroughAuth: boolean;
   readonly strict: boolean;
-  /** How many requirements must be judged. */
-  readonly minJudged?: number;
   readonly maxRequests?: number;
   /** Whether animals may be created. */
   readonly write: boolean;
