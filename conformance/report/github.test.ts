@@ -31,7 +31,8 @@ test('an error for each cause of failure and each outdated line, and a warning f
   assert.equal(
     first,
     '::error title=list.limit::A list never has more animals than its limit, nor more than 100.' +
-      '%0Arequired: at most 1 animal%0Areceived: 2 animals%0Asmallest case: limit=1',
+      '%0Arequired: at most 1 animal%0Areceived: 2 animals%0Asmallest case: limit=1' +
+      '%0Arequired: a list of animals%0Areceived: an object%0Asmallest case: limit=100',
   );
   assert.match(gone!, /^::error file=known\.txt,line=3,title=.*::it no longer occurs: remove line 3 of known\.txt$/);
 });

@@ -61,7 +61,7 @@ test('a case names section, requirement and text; a failure says what was requir
       '<failure message="required: at most 1 animal; received: 2 animals" type="failed">required: at most 1 animal\nreceived: 2 animals\nsmallest case: limit=1\nreproduce: curl -sS',
     ),
   );
-  assert.ok(xml.includes('required: at most 100 animals\n'), 'the second failure of the same requirement');
+  assert.ok(xml.includes('required: a list of animals\n'), 'the second failure of the same requirement');
   assert.ok(xml.includes('<testsuites name="petstore-conformance https://staging.example/v1"'));
 });
 

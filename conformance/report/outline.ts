@@ -1,7 +1,6 @@
 /** What a report says, in sections of items. report.html, the terminal and the job summary show the same ones. */
 import { knownText, verdictOn } from '../verdicts/known.ts';
 import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
-import { examplesOf } from './groups.ts';
 import type { Report } from './report.ts';
 import { combinedLines, count, sectionTitle } from './words.ts';
 
@@ -67,7 +66,7 @@ function requirementItem(result: RequirementResult): Item {
   const { id, section, text, verdict, reason, judged, evidence, failed } = result;
   const number = failed > 0 ? count(failed, 'failure') : `${count(judged, 'response')} judged`;
   const rest = given([['reason', reason], ['evidence', evidence.length > 0 ? evidence.join('\n') : undefined]]);
-  const fields = [...examplesOf(result).flatMap(fieldsOf), ...rest];
+  const fields = [...result.failures.flatMap(fieldsOf), ...rest];
   return { verdict, name: id, note: `${sectionTitle(section)}; ${number}`, text, fields };
 }
 
@@ -81,7 +80,7 @@ function knownItems({ known, requirements }: Report): readonly Item[] {
   return known.map((deviation): Item => {
     const { id } = deviation;
     const result = requirements.find((requirement) => requirement.id === id);
-    const examples = result?.verdict === 'known' ? examplesOf(result).flatMap(fieldsOf) : [];
+    const examples = result?.verdict === 'known' ? result.failures.flatMap(fieldsOf) : [];
     const fields: readonly Field[] = [['reason', knownText(deviation)], ...examples];
     return { verdict: verdictOn(deviation), name: id, note: 'known deviation', text: result?.text, fields };
   });

@@ -89,34 +89,34 @@ describe('verdicts', () => {
 });
 
 describe('failures', () => {
-  test('at most three different failures are recorded, and all are counted', () => {
+  test('at most three kinds of failures are recorded, and all are counted', () => {
     const ledger = newLedger();
-    violate(ledger, ['2', 1], ['2', 1], ['2', 5]);
-    assert.deepEqual(received(ledger), ['2']);
-    violate(ledger, ['3', 1], ['2', 1], ['4', 1], ['3', 1], ['5', 1]);
-    assert.deepEqual(received(ledger), ['2', '3', '4']);
+    violate(ledger, ['two', 1], ['two', 1], ['two', 5]);
+    assert.deepEqual(received(ledger), ['two']);
+    violate(ledger, ['three', 1], ['two', 1], ['four', 1], ['three', 1], ['five', 1]);
+    assert.deepEqual(received(ledger), ['two', 'three', 'four']);
     assert.equal(ledger.result(id).failed, 8);
     assert.equal(ledger.result(id).judged, 8);
   });
 
   test('failures with different requirements are different', () => {
     const ledger = newLedger();
-    for (const required of ['at most 1', 'at most 2'])
-      ledger.violated(id, { required, received: '3' }, listPets(key), response({ request: listPets(key) }));
+    for (const required of ['an array', 'an object'])
+      ledger.violated(id, { required, received: 'a string' }, listPets(key), response({ request: listPets(key) }));
     assert.deepEqual(
       ledger.result(id).failures.map(({ required }) => required),
-      ['at most 1', 'at most 2'],
+      ['an array', 'an object'],
     );
   });
 
-  test('the first of equal failures is recorded with its case, curl line and response', () => {
+  test('the first failure of a kind is recorded with its case, curl line and response', () => {
     const ledger = newLedger();
-    violate(ledger, ['2', 1], ['2', 7]);
+    violate(ledger, ['two', 1], ['two', 7]);
     ledger.violated('list.answers', { required: 'a response', received: 'none' }, listPets(key), undefined);
     assert.deepEqual(ledger.result(id).failures, [
       {
         required: 'few animals',
-        received: '2',
+        received: 'two',
         smallestCase: 'GET /pets?limit=1',
         curl: `printf '%s\\n' "Authorization: Bearer $API_KEY" | curl -i -H @- 'http://127.0.0.1:1/v1/pets?limit=1'`,
         response: 'HTTP 200\nDate: Sat, 21 Nov 2026 12:00:05 GMT',
@@ -127,22 +127,22 @@ describe('failures', () => {
 
   test('keepOne replaces the failures since the mark by one', () => {
     const ledger = newLedger();
-    violate(ledger, ['2', 1], ['2', 1]);
+    violate(ledger, ['two', 1], ['two', 1]);
     const mark = ledger.mark(id);
-    violate(ledger, ['3', 1], ['2', 1], ['4', 1], ['5', 1]);
+    violate(ledger, ['three', 1], ['two', 1], ['four', 1], ['five', 1]);
     ledger.keepOne(id, mark, smallest);
-    assert.deepEqual(received(ledger), ['2', 'less']);
+    assert.deepEqual(received(ledger), ['two', 'less']);
     assert.equal(ledger.result(id).failed, 3);
     assert.equal(ledger.result(id).failures[1], smallest);
-    violate(ledger, ['6', 1], ['7', 1]);
-    assert.deepEqual(received(ledger), ['2', 'less', '6']);
+    violate(ledger, ['six', 1], ['seven', 1]);
+    assert.deepEqual(received(ledger), ['two', 'less', 'six']);
     assert.equal(ledger.result(id).failed, 5);
   });
 
   test('keepOne without earlier failures leaves only that one', () => {
     const ledger = newLedger();
     const mark = ledger.mark(id);
-    violate(ledger, ['3', 1], ['4', 1]);
+    violate(ledger, ['three', 1], ['four', 1]);
     ledger.keepOne(id, mark, smallest);
     assert.deepEqual(ledger.result(id).failures, [smallest]);
     assert.deepEqual([ledger.result(id).failed, ledger.result(id).verdict], [1, 'failed']);
@@ -150,12 +150,34 @@ describe('failures', () => {
 
   test('keepOne never exceeds three recorded failures', () => {
     const ledger = newLedger();
-    violate(ledger, ['1', 1], ['2', 1], ['3', 1]);
+    violate(ledger, ['one', 1], ['two', 1], ['three', 1]);
     const mark = ledger.mark(id);
-    violate(ledger, ['4', 1]);
+    violate(ledger, ['four', 1]);
     ledger.keepOne(id, mark, smallest);
-    assert.deepEqual(received(ledger), ['1', '2', '3']);
+    assert.deepEqual(received(ledger), ['one', 'two', 'three']);
     assert.equal(ledger.result(id).failed, 4);
+  });
+
+  for (const [one, other, count] of [
+    [['at most 2 animals', '11 animals'], ['at most 1 animal', '1 animal'], 1],
+    [['name "Aa", as it was sent', '"aa"'], ['name "\\"B", as it was sent', '"\\"b"'], 1],
+    [['400, because it is null', '201'], ['400, because it is a list', '201'], 1],
+    [['400, because it is null', '201'], ['400, because it is null', '500'], 2],
+    [['400', '500'], ['401', '500'], 2],
+    [['an array of objects', 'an object'], ['an array of objects', 'a string'], 2],
+  ] as const)
+    test(`${one.join()} and ${other.join()} are ${count === 1 ? 'of one kind' : 'of two kinds'}`, () => {
+      const ledger = newLedger();
+      for (const [required, received] of [one, other])
+        ledger.violated(id, { required, received }, listPets(key), response({ request: listPets(key) }));
+      assert.equal(ledger.result(id).failures.length, count);
+    });
+
+  test('keepOne replaces an earlier failure of the same kind', () => {
+    const ledger = newLedger();
+    ledger.violated(id, { ...smallest, required: 'the least' }, listPets(key), response({ request: listPets(key) }));
+    ledger.keepOne(id, ledger.mark(id), smallest);
+    assert.deepEqual(ledger.result(id).failures, [smallest]);
   });
 });
 

@@ -10,7 +10,7 @@ import { requirementOf, type RequirementId } from '../requirements/requirements.
 import { knownReason, type Known } from './known.ts';
 import type { Failure, Observation, RequirementResult, Violation } from './results.ts';
 
-/** The number of different failures, and of pieces of evidence, that are recorded in full for each requirement. */
+/** The number of failures of different kinds, and of pieces of evidence, that are recorded for each requirement. */
 const maxFailures = 3;
 const maxEvidence = 12;
 
@@ -55,7 +55,7 @@ export class Ledger {
     if (findings.evidence.size < maxEvidence) findings.evidence.add(this.#redact(summary(response)));
   }
 
-  /** Records a violation by a response, or by its absence. A failure like an earlier one is only counted. */
+  /** Records a violation by a response, or by its absence. A failure of the kind of an earlier one is only counted. */
   violated(id: RequirementId, violation: Violation, request: Request, response: Response | undefined): Failure {
     const failure: Failure = {
       required: this.#redact(violation.required),
@@ -68,10 +68,8 @@ export class Ledger {
     findings.judged++;
     findings.failed++;
     const { failures } = findings;
-    const duplicate = failures.some(({ required, received }) => {
-      return required === failure.required && received === failure.received;
-    });
-    if (!duplicate && failures.length < maxFailures) failures.push(failure);
+    const isNew = failures.every((other) => kindOf(other) !== kindOf(failure));
+    if (isNew && failures.length < maxFailures) failures.push(failure);
     return failure;
   }
 
@@ -81,9 +79,10 @@ export class Ledger {
     return { failed: failed - without.length, failures: failures.filter((failure) => !without.includes(failure)) };
   }
 
-  /** Replaces the failures since a mark by one: the smallest case. */
+  /** Replaces the failures since a mark, and one of the same kind before it, by one: the smallest case. */
   keepOne(id: RequirementId, mark: Mark, smallest: Failure): void {
-    const failures = [...mark.failures, smallest].slice(0, maxFailures);
+    const others = mark.failures.filter((failure) => kindOf(failure) !== kindOf(smallest));
+    const failures = [...others, smallest].slice(0, maxFailures);
     Object.assign(this.#of(id), { failed: mark.failed + 1, failures });
   }
 
@@ -174,4 +173,16 @@ function caseOf(request: Request): string {
   const isEmpty = body === undefined || body.length === 0;
   const unusual = combines === undefined ? '' : ` (${combines})`;
   return `${isEmpty ? nameOf(request) : shortened(Buffer.from(body).toString(), 1000)}${authorization}${unusual}`;
+}
+
+/**
+ * The kind of a failure, which probably has one cause: failures of one kind differ only in numbers, in quoted values,
+ * and in why something is required. Statuses are not such numbers.
+ */
+function kindOf({ required, received }: Failure): string {
+  const status = /^(\d{3})\b/.exec(required)?.[1];
+  if (status !== undefined) return `${status}; ${received}`;
+  const noun = (_: string, unit = ''): string => `#${unit.replace(/s$/, '')}`;
+  const general = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '"…"').replace(/\d+( \w+?s?\b)?/g, noun);
+  return `${general(required)}; ${general(received)}`;
 }
