@@ -50,7 +50,8 @@ async function sendOwnId(t: CheckContext): Promise<void> {
   if (await t.fixtures.getIsRemoved()) return;
   const response = await t.getCreated(id);
   const isOther = response.pets[0]?.name === 'Own id';
-  t.require(!isOther, response, `animal ${id} as it was before another create sent its id`, 'the animal of that create');
+  const required = `animal ${id} as it was before another create sent its id`;
+  t.require(!isOther, response, required, 'the animal of that create');
 }
 
 /** The fields of objects that the specification does not have. */

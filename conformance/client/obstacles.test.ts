@@ -160,12 +160,13 @@ describe('a run does not begin, and the message names the cause', () => {
     }
   });
 
-  test('a TLS port that explains with 400 and JSON that it speaks TLS; not a plain one that returns the same', async (t) => {
+  test('a TLS port that returns 400 with JSON; not a plain one that returns the same', async (t) => {
     const body = '{"code":"malformed_request","message":"This port speaks HTTPS.","status":400}';
     const refused = responseWith({ status: 400, headers: [['Content-Type', 'application/json']], body });
     const port = await portOf(t, createSecureServer(makeCertificate()));
     const target = { baseUrl: `http://127.0.0.1:${port}/v1` };
-    assert.match((await refusalText(refused, target, 'API_KEY')) ?? '', / the port speaks TLS; is the base URL https:\?$/);
+    const text = (await refusalText(refused, target, 'API_KEY')) ?? '';
+    assert.match(text, / the port speaks TLS; is the base URL https:\?$/);
     const plain = await scripted(t, (_, response) => void response.writeHead(400).end(body));
     assert.equal(await refusalText(refused, plain, 'API_KEY'), undefined);
   });

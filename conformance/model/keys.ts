@@ -51,7 +51,8 @@ function drafted(request: Request, { fields, parameters }: Draft): Draft {
 const operation = (request: RequestOf): Change => (draft, world) => drafted(request(world), draft);
 
 /** Rows with other credentials that must get 401. */
-const rejected = (of: RequirementId, values: Readonly<Record<string, Make>>): Row[] => refused(of, values, credentialOf);
+const rejected = (of: RequirementId, values: Readonly<Record<string, Make>>): Row[] =>
+  refused(of, values, credentialOf);
 
 /** Replaces the credential. If none can be made from this key, or the result is the key itself, sends another key. */
 function credentialOf(make: Make): Change {
@@ -244,7 +245,8 @@ const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
 const asText = (request: Request): Request => ({ ...request, headers: [['Content-Type', 'text/plain']] });
 
 /** Requests with an invalid key and without one. A server may check only whether there is a key, so these are first. */
-const refusedRequests: readonly Row[] = Object.entries({ '': token('wrong', 'wrong'), ' without a key': nobody }).flatMap(
+const invalidCredentials = { '': token('wrong', 'wrong'), ' without a key': nobody };
+const refusedRequests: readonly Row[] = Object.entries(invalidCredentials).flatMap(
   ([without, credential]) => [
     ...refused(
       'auth.invalid-request',

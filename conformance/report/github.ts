@@ -32,7 +32,10 @@ function escaped(text: string, characters: string): string {
   return text.replace(/./gs, (character) => (characters.includes(character) ? `%${code(character)}` : character));
 }
 
-/** The annotations of a run: an error for each failure and each line that is out of date, and a warning for what is inconclusive. */
+/**
+ * The annotations of a run: an error for each failure and each line that is out of date, and a warning for what is
+ * inconclusive.
+ */
 export function annotations(report: Report): readonly string[] {
   const { requirements, known, conforms } = report;
   const failed = sectionsOf(report).failed.items.map(({ name, text, fields }) =>
