@@ -47,7 +47,7 @@ export interface RequirementResult {
   readonly judged: number;
   /** Some of these responses: `GET /pets?limit=1 → 200, 1 animal`. */
   readonly evidence: readonly string[];
-  /** The first few failures. */
+  /** One failure of each kind, of the first few kinds. */
   readonly failures: readonly Failure[];
   /** The number of all failures. */
   readonly failed: number;
