@@ -16,6 +16,19 @@ const shown = (id: RequirementId, why: string): Check =>
     if (!t.requireHistory(id)) throw new Inconclusive(why);
   });
 
+/** Comes first: it must not be skipped because the other checks have used up the day of the API key. */
+export const planChecks: readonly Check[] = [
+  check('limits.plan', { requests: 1, needsPlan: true }, async (t) => {
+    const plan = t.options.plan!;
+    const { perMinute, perDay } = plans[plan];
+    await t.send(listPets(t.exhaustKey, { limit: 1 }));
+    for (const { limit, response } of t.history.limits.of(t.exhaustKey.key)) {
+      const required = `X-RateLimit-Limit: ${perMinute} or ${perDay}, the limits of the plan ${plan}`;
+      t.require(limit === perMinute || limit === perDay, response, required, `${limit}`);
+    }
+  }),
+];
+
 export const exhaustedLimitChecks: readonly Check[] = [
   shown('limits.admits', 'no request was admitted because Remaining promised it'),
   shown('limits.refuses', 'the headers do not show how many requests were left'),
@@ -42,16 +55,6 @@ export const exhaustedLimitChecks: readonly Check[] = [
   }),
   shown('limits.recovers', 'no request was sent after a Retry-After, or a clock was set meanwhile'),
   shown('limits.resets', 'no request was sent after a Reset that a Date shows to have passed'),
-
-  check('limits.plan', { requests: 1, needsPlan: true }, async (t) => {
-    const plan = t.options.plan!;
-    const { perMinute, perDay } = plans[plan];
-    await t.send(listPets(t.exhaustKey, { limit: 1 }));
-    for (const { limit, response } of t.history.limits.of(t.exhaustKey.key)) {
-      const required = `X-RateLimit-Limit: ${perMinute} or ${perDay}, the limits of the plan ${plan}`;
-      t.require(limit === perMinute || limit === perDay, response, required, `${limit}`);
-    }
-  }),
 
   observe(['limits.429-body', 'limits.retry-after-form'], { exhausts: true }, async (t) => {
     await needExhausted(t);

@@ -14,7 +14,7 @@ import { authChecks } from './auth.ts';
 import { createChecks, storedChecks } from './create.ts';
 import { getChecks } from './get.ts';
 import { dayLimitChecks, maxOfDay } from './limits-day.ts';
-import { exhaustedLimitChecks } from './limits-exhausted.ts';
+import { exhaustedLimitChecks, planChecks } from './limits-exhausted.ts';
 import { limitChecks } from './limits.ts';
 import { earlyListChecks, listChecks } from './list.ts';
 import { orderChecks } from './orders.ts';
@@ -25,7 +25,7 @@ import { versionChecks } from './versioning.ts';
 const special: readonly Check[] = [
   ...[...authChecks, ...createChecks, ...storedChecks, ...getChecks, ...earlyListChecks, ...listChecks],
   ...[...animalChecks, ...orderChecks, ...versionChecks],
-  ...[...exhaustedLimitChecks, ...resourceChecks, ...limitChecks, ...dayLimitChecks],
+  ...[...planChecks, ...exhaustedLimitChecks, ...resourceChecks, ...limitChecks, ...dayLimitChecks],
 ];
 
 /** The usual checks of all requirements and gaps that begin with one of these words. */
@@ -36,6 +36,7 @@ const usual = (...words: readonly string[]) => usualChecks(words, special);
  * that create animals come first, and results of rules are more complete if they come last.
  */
 export const groups: readonly (readonly [title: string, checks: readonly Check[]])[] = [
+  ['The plan of the key', planChecks],
   ['Authentication', [...authChecks, ...usual('auth')]],
   ['Lists of few animals', earlyListChecks],
   ['Add an animal', [...createChecks, ...usual('create'), ...storedChecks]],

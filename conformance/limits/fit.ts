@@ -4,7 +4,7 @@ import type { RequirementId } from '../requirements/requirements.ts';
 import { isAdmitted, isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
-  countedBetween, epsilon, failureOf, groupsOf, isBanned, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
+  countedBetween, epsilon, failureOf, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
 } from './group.ts';
 
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
@@ -118,7 +118,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
     } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
-    } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && group.counted.has(failureOf(b))) {
+    } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && mustBeRefused(group, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (b.remaining > bound + epsilon) {
       const rises = b.remaining > rise + epsilon;
@@ -153,6 +153,14 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     caps.push(b.remaining + family.hidden);
   }
   return { contradictions, judged };
+}
+
+/** Whether a request that failed would have counted: it has counted before, or it has succeeded before. */
+function mustBeRefused(group: Group, one: Exchange): boolean {
+  if (isRefused(one)) return false;
+  const hasSucceeded = group.admitted.list.some(({ name, receivedTurn }) =>
+    name === one.name && receivedTurn < one.sentTurn);
+  return group.counted.has(failureOf(one)) || (hasSucceeded && isFirstRefusal(group, one));
 }
 
 /** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */
