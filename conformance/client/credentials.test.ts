@@ -7,7 +7,7 @@ import {
   bearer,
   changedAt,
   inQuery,
-  lengthened,
+  surrounded,
   otherCaseAt,
   percentEncoded,
   redactor,
@@ -65,7 +65,7 @@ test('a near miss is never the key, and differs as described', () => {
         if (ofClass.test(key[at]!)) assert.match(changed[at]!, ofClass);
 
       assert.equal(valueOf(withoutAt(key, at)), key.slice(0, at) + key.slice(at + 1));
-      assert.equal(valueOf(lengthened(key, 'x')), `${key}x`);
+      assert.equal(valueOf(surrounded('', key, 'x')), `${key}x`);
 
       const otherCase = valueOf(otherCaseAt(key, at));
       assert.equal(otherCase === undefined, !/[A-Za-z]/.test(key[at]!));
@@ -88,7 +88,7 @@ test('no shell expression contains a part of the key', () => {
     otherCaseAt(apiKey, index),
     swappedAt(apiKey, index),
     withoutAt(apiKey, index),
-    lengthened(apiKey, 'x'),
+    surrounded('', apiKey, 'x'),
     token(apiKey, '$API_KEY'),
   ]) {
     assert.ok(longestPiece(credential!.shell!, apiKey) <= 3, credential!.shell);
@@ -125,7 +125,7 @@ describe('the redactor', () => {
       withoutAt(key, at),
       otherCaseAt(key, 1),
       swappedAt(key, at),
-      lengthened(key, '='),
+      surrounded('', key, '='),
       token(key.toUpperCase(), ''),
       token(key.toLowerCase(), ''),
       token(key.slice(0, 14), ''),
@@ -164,7 +164,7 @@ describe('the redactor', () => {
     assert.equal(redactor(['second'])('second'), '[key]');
     for (const key of ['abcdefghijklmnopqrstuvwxyz', 'correct-horse-battery-staple', 'a_Second_KEY_of_seconds'])
       for (let at = 0; at < key.length; at++)
-        for (const miss of [changedAt(key, at), withoutAt(key, at), swappedAt(key, at), lengthened(key, 'x')]) {
+        for (const miss of [changedAt(key, at), withoutAt(key, at), swappedAt(key, at), surrounded('', key, 'x')]) {
           const rest = redactor([key])(`The token ${miss?.header} is not valid`);
           assert.ok(longestPiece(rest, key) < key.length / 2, rest);
         }

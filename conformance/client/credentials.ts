@@ -50,9 +50,10 @@ function editedAt(key: string, index: number, count: number, by: string, sed: st
   return token(key.slice(0, index) + by + key.slice(index + count), shell);
 }
 
-/** The key followed by more text. */
-export function lengthened(key: string, by: string): Credential {
-  return token(key + by, `\${API_KEY}${by.replace(/[$`"\\]/g, '\\$&')}`);
+/** The key with a text before and after it. */
+export function surrounded(before: string, key: string, after: string): Credential {
+  const quoted = (text: string) => text.replace(/[$`"\\]/g, '\\$&');
+  return token(before + key + after, `${quoted(before)}\${API_KEY}${quoted(after)}`);
 }
 
 /** An invalid bearer token, and its shell expression. */

@@ -9,7 +9,7 @@ import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { apiKey, scripted } from '../testing/servers.ts';
 import { session } from '../testing/sessions.ts';
 import { sh, withoutCurl } from '../testing/shell.ts';
-import { bearer, changedAt, inQuery, invalid, lengthened, nobody } from './credentials.ts';
+import { bearer, changedAt, inQuery, invalid, surrounded, nobody } from './credentials.ts';
 import { curlLine } from './curl.ts';
 import { nameOf, type Request } from './request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
@@ -51,7 +51,7 @@ test('every operation with every kind of credential', { skip: withoutCurl }, asy
     invalid('Bearer', 'Bearer'),
     invalid('Bearer ', 'Bearer '),
     changedAt(apiKey, 20),
-    lengthened(apiKey, 'x'),
+    surrounded('', apiKey, 'x'),
   ];
   for (const credential of credentials) await send(listPets(credential));
   const { text, shell } = inQuery(apiKey);
@@ -170,7 +170,7 @@ test('no argument of curl contains the key or a part of it', async (t) => {
   for (const request of [
     listPets(key),
     createPetOf(key, 'a\nb'),
-    { ...createPetOf(lengthened(apiKey, 'x'), 'a\nb'), before: [listPets(key), createPetOf(key, '\0')] },
+    { ...createPetOf(surrounded('', apiKey, 'x'), 'a\nb'), before: [listPets(key), createPetOf(key, '\0')] },
     { ...listPets(changedAt(apiKey, 20)), target: `/pets?key=${text}`, shellTarget: `/pets?key=${shell}`, ...headers },
   ]) {
     const environment = { API_KEY: apiKey, PATH: `${folder}:${process.env['PATH']}` };
@@ -198,7 +198,7 @@ test('a curl line sends what came before on the same connection', { skip: withou
     response.writeHead(200, { 'Content-Length': '0' }).end();
   });
   for (const body of ['{"name":"Rex"}', '{\n}']) {
-    const request = { ...createPetOf(lengthened(apiKey, 'x'), body), before: [listPets(key, { limit: 1 })] };
+    const request = { ...createPetOf(surrounded('', apiKey, 'x'), body), before: [listPets(key, { limit: 1 })] };
     await sh(curlLine(request, echo.baseUrl), { API_KEY: apiKey });
     const [list, create] = echo.received.splice(0);
     assert.deepEqual([list!.url, create!.body.toString()], ['/v1/pets?limit=1', body]);

@@ -3,11 +3,11 @@ import {
   changedAt,
   inQuery,
   invalid,
-  lengthened,
   nobody,
   otherCaseAt,
   percentEncoded,
   replacedAt,
+  surrounded,
   swappedAt,
   token,
   withoutAt,
@@ -96,9 +96,8 @@ function changedRows(seed: number): Row[] {
   return rejected('auth.changed', Object.fromEntries(rows));
 }
 
-const more = (text: string): Make => (key) => lengthened(key, text);
-const around = (before: string, after: string): Make => (key) =>
-  token(`${before}${key}${after}`, `${before}$API_KEY${after}`);
+const around = (before: string, after: string): Make => (key) => surrounded(before, key, after);
+const more = (text: string): Make => around('', text);
 const piped = (value: (key: string) => string, filter: string): Make => (key) =>
   token(value(key), `$(printf %s "$API_KEY" | ${filter})`);
 const hexOf = (key: string) => Buffer.from(key).toString('hex');
@@ -147,7 +146,7 @@ function nearMisses(random: () => number): Row[] {
     'the second half': (key) => token(key.slice(half(key)), `$(printf %s "$API_KEY" | cut -c${half(key) + 1}-)`),
     'with the other separators': (key) => {
       const changed = key.replace(/[-_]/g, (separator) => (separator === '_' ? '-' : '_'));
-      return changed === key ? undefined : token(changed, '$(printf %s "$API_KEY" | tr _- -_)');
+      return changed === key ? undefined : token(changed, '$(printf %s "$API_KEY" | tr -- _- -_)');
     },
     ...Object.fromEntries(brackets.map(([open, close]) => [`between ${open} and ${close}`, around(open, close)])),
     ...Object.fromEntries(words.map((text) => [`after ${text}`, around(text, '')])),
