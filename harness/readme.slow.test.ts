@@ -42,7 +42,10 @@ describe('README.md', () => {
   });
 
   test('the picture shows the output of its block; `npm run picture` redraws it', () => {
-    const drawn = terminal(picture.title, results[picture.block]!);
+    // On a slow machine, the server is not ready when it receives the first request.
+    const notReady = /^petstore: request \S+ was refused with 503 not_ready\n/gm;
+    const shown = results[picture.block]!.map((result) => ({ ...result, output: result.output.replace(notReady, '') }));
+    const drawn = terminal(picture.title, shown);
     assert.deepEqual(linesOf(readFileSync(picture.path, 'utf8')), linesOf(drawn));
   });
 });
