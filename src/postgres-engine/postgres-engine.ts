@@ -230,6 +230,7 @@ export class PostgresEngine implements Engine {
   }
 
   #noteReachability(): void {
+    this.pets.forgetTest();
     const { address, problem: error } = this.#database;
     if (error !== null && this.#progress < 100 && refusalOf(error, address) !== null) return; // the start fails
     this.#since = Date.now();

@@ -91,6 +91,11 @@ export class DatabasePets extends DatabaseRecords implements Pets {
     return this.group.add({ pet, tail: petText(0, pet).slice(headLength) }, this.msLeft());
   }
 
+  /** Discards the result of the last test of the database, because the database has become unreachable or reachable. */
+  forgetTest(): void {
+    this.#test = null;
+  }
+
   writable(): Promise<boolean> {
     const now = performance.now();
     if (this.#test === null || now >= this.#test.until) {
