@@ -3,13 +3,15 @@ import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
 import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
 import { plans } from '../../conformance/client/pacing.ts';
 import { nameOf } from '../../conformance/client/request.ts';
+import { History } from '../../conformance/verdicts/history.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
-import { duration, grouped, verdicts } from '../../conformance/report/words.ts';
+import { limitRules } from '../../conformance/verdicts/rules/limits.ts';
+import { count, duration, grouped, verdicts } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
-import { countsOf, keyedIn, secondsOf } from './log.ts';
+import { countsOf, keyedIn, secondsOf, type Entry } from './log.ts';
 import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
@@ -45,6 +47,8 @@ export class Run {
   readonly #results: ScenarioResult[] = [];
   readonly #startedAt: number;
   #aborted: string | undefined;
+  /** How many entries of the log have been judged by the rules; the first one precedes all scenarios. */
+  #judged = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -132,8 +136,9 @@ export class Run {
     const context = this.#context;
     const [from, began, stops] = [context.log.length, clock.now(), context.stops];
     const judged = await this.#outcomeOf(scenario);
-    const outcome = context.stops === stops ? judged : afterStop(judged);
     const entries = context.log.slice(from);
+    const outcome = withHeaders(context.stops === stops ? judged : afterStop(judged), context.log.slice(this.#judged));
+    this.#judged = context.log.length;
     const keyed = keyedIn(entries);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
     return {
@@ -193,4 +198,17 @@ function afterStop(outcome: Outcome): Outcome {
   if (failure === undefined) return outcome;
   const reason = `this process did not run for some time during the scenario: ${failure}`;
   return { ...outcome, verdict: 'inconclusive', reason, failures: [] };
+}
+
+/** Adds what the kit's rules find wrong with the rate limit headers of these responses. */
+function withHeaders(outcome: Outcome, entries: readonly Entry[]): Outcome {
+  const none = new History();
+  const wrong = limitRules.flatMap(({ id, judge }) => {
+    const judgements = entries.map(({ response }) => judge(response.message, none));
+    const violations = judgements.filter((judgement) => typeof judgement === 'object');
+    const [first] = violations;
+    if (first === undefined) return [];
+    return [`${id} in ${count(violations.length, 'response')}: required ${first.required}; received ${first.received}`];
+  });
+  return wrong.length === 0 ? outcome : { ...outcome, verdict: 'failed', failures: [...outcome.failures, ...wrong] };
 }

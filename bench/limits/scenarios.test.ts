@@ -61,7 +61,7 @@ describe('servers that conform', () => {
     };
     const report = await reportOf(t, { variant: nextToken, fault: slow, clock });
     assert.deepEqual([report.exitCode, report.totals.passed], [0, 4], textOf(report.scenarios));
-    // With a Reset of at most a second, a step of a bucket could explain the request too many. This Reset excludes that.
+    // A step of a bucket could explain one request too many if Reset is always less than a second ahead, but not here.
     const lavish: Partial<Hooks> = {
       count: (usage, exchange) => {
         bucket.hooks.count!(usage, exchange);

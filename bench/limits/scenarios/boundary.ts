@@ -12,7 +12,7 @@ import { judge, violationOf } from '../../../conformance/limits/judge.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { freshCost } from '../context.ts';
-import { isAdmitted, wrongIn, type Response } from '../responses.ts';
+import { isAdmitted, isRefused, wrongIn, type Response } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** Requests beyond the limit on either side, which show that it is enforced. A server may ban for a third refusal. */
@@ -49,6 +49,10 @@ export const boundary: Scenario = {
       context.doing(`${limit} requests after the border`);
       // If nothing is available yet, a whole limit of refused requests could get the key banned.
       const first = await context.probe(key);
+      const isMoved = burst.responses.some(({ reading }) => (reading?.reset ?? 0) > reset);
+      const isEarly = isRefused(first) && !isMoved;
+      if (isEarly && !((first.message.date ?? 0) >= reset * 1_000))
+        throw new Inconclusive('nothing was admitted after Reset, and no Date shows that Reset had passed');
       const room = isAdmitted(first) ? Math.min(first.reading?.remaining ?? 0, limit - 1) + overdraft : 0;
       const rest = await context.send({ key, amount: room, connections });
       const lost = burst.lost + rest.lost;
@@ -60,7 +64,7 @@ export const boundary: Scenario = {
       if (isLate && attempt < attempts) continue;
       const [early, late] = [before.filter(isAdmitted).length, after.filter(isAdmitted).length];
       const most = mostAdmittedIn(minuteMs, all);
-      const failures = [...wrongIn(all)];
+      const failures = [...wrongIn(all), ...(isEarly ? ["nothing was admitted after the server's own Reset"] : [])];
       if (most > 2 * limit) failures.push(`${most} requests were admitted within 60 s, more than twice ${limit}`);
       failures.push(...contradictionsIn(context.responsesOf(key)));
       // What each window admitted can be judged even if this machine was too slow to end the burst before the border.
