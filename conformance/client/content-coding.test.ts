@@ -79,14 +79,27 @@ describe('a run of the kit', () => {
     }
   });
 
-  test('whose bodies have a coding that the kit cannot decode fails service.json, with its name', async (t) => {
-    const server = await proxy(t, await smallServer(t), (_, response) => {
-      response.body = Buffer.from('28b52ffd0400110000', 'hex');
-      response.headers.push(['Content-Encoding', 'zstd']);
-    });
-    const results = await run(session(server, { only: ['service.json', 'list.answers'] }, fakeClock(Date.now())));
-    const json = results.find(({ id }) => id === 'service.json');
-    assert.match(json?.failures[0]?.received ?? '', /not UTF-8 \(Content-Encoding: zstd\)$/);
+  test('ends with the name of a coding that the kit cannot decode, and what to do; nothing fails', async (t) => {
+    const zstd = Buffer.from('28b52ffd0400110000', 'hex');
+    for (const [from, coding] of [[1, 'zstd'], [1, 'compress'], [20, 'zstd']] as const) {
+      const server = await proxy(t, await smallServer(t), (_, response) => {
+        if (server.received.length < from) return;
+        response.body = zstd;
+        response.headers.push(['Content-Encoding', coding]);
+      });
+      const of = session(server, { only: ['service.json', 'list.', 'get.'] }, fakeClock(Date.now()));
+      const message = new RegExp(
+        `^http.* returns \\d+ with Content-Type: application/json in the content coding ${coding}, which cannot be ` +
+          'decoded: the server, or a proxy or CDN in front of it, compresses although .*; turn off this compression',
+      );
+      if (from === 1) {
+        await assert.rejects(run(of), { name: 'Untestable', message });
+        assert.equal(server.received.length, 1);
+      } else {
+        assert.deepEqual((await run(of)).filter(({ verdict }) => verdict === 'failed'), []);
+        assert.match(of.lost?.message ?? '', message);
+      }
+    }
   });
 
   test('continues if a text is labelled with a coding that does not exist', async (t) => {

@@ -36,6 +36,11 @@ export function decode(body: Uint8Array, contentEncoding: readonly string[], max
   return { body: decoded };
 }
 
+/** Whether the kit can undo a content coding. */
+export function isDecodable(coding: string): boolean {
+  return Object.hasOwn(decoders, coding.toLowerCase());
+}
+
 /** The content codings in Content-Encoding headers. */
 export function codingsIn(contentEncoding: readonly string[]): string[] {
   const codings = contentEncoding.join().split(',').map((coding) => coding.trim());

@@ -2,11 +2,13 @@
  * Obstacles between the kit and the service: another protocol, a proxy, a firewall, a login page. Their responses show
  * nothing about the service. The message for each obstacle is one line: what responds, where, and what to do.
  */
+import { isUtf8 } from 'node:buffer';
 import { once, type EventEmitter } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
+import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
 import type { Proxy } from './proxy.ts';
@@ -77,6 +79,19 @@ export async function refusalText(response: Response, target: Target, source: st
 export function gatewayText(response: Response, target: Target, requests: string): string {
   const advice = adviceOn(response, target) + (target.proxy === undefined ? '' : noProxyAdvice);
   return `${targetText(target)} returns ${senderOf(response)} to ${requests}: ${advice}`;
+}
+
+/**
+ * A message that says why the body of a response cannot be read, and what to do; undefined if it can. A body that is
+ * text is not compressed, whatever Content-Encoding says.
+ */
+export function undecodedText(response: Response, target: Target): string | undefined {
+  const unknown = codingsIn(response.all('content-encoding')).find((coding) => !isDecodable(coding));
+  if (unknown === undefined || isUtf8(response.body)) return undefined;
+  const coding = shortened(unknown.replace(/[^ -~]/g, '?'));
+  const what = `${targetText(target)} returns ${senderOf(response)} in the content coding ${coding}`;
+  const cause = 'the server, or a proxy or CDN in front of it, compresses although the kit asks for identity';
+  return `${what}, which cannot be decoded: ${cause}; turn off this compression for the base URL`;
 }
 
 function adviceOn({ status }: Response, { proxy }: Target): string {

@@ -3,7 +3,7 @@ import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../clie
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, percentEncoded, redactor } from '../client/credentials.ts';
 import {
-  gatewayText, isDoubtful, isForeignRefusal, signatureOf, noResponseText, refusalText,
+  gatewayText, isDoubtful, isForeignRefusal, noResponseText, refusalText, signatureOf, undecodedText,
 } from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
 import type { Proxy } from '../client/proxy.ts';
@@ -333,6 +333,8 @@ export class Session {
    *   to which the service would respond differently, get the same status and media type, and no JSON.
    */
   async #assertService(response: Response): Promise<void> {
+    const undecoded = undecodedText(response, this.options);
+    if (undecoded !== undefined) this.#lose(undecoded);
     if (!isDoubtful(response)) {
       this.#isServed = true;
       return;
