@@ -8,7 +8,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import type { Ended } from '../harness/program.ts';
-import { assertNoKey, kit, processesOn, reportIn, startKit } from './testing/kit.ts';
+import { assertNoKey, kit, nodeTest, processesOn, reportIn, startKit } from './testing/kit.ts';
 import { apiKey, proxy, scripted, smallServer } from './testing/servers.ts';
 
 /** Exit code 2, and one line with the reason. */
@@ -169,6 +169,15 @@ describe('exit 2 with one line', { concurrency: 2 }, () => {
     });
     const ended = await kit(server, '--only', 'auth.query');
     assertUntested(ended, /no longer responds: .*access_token=\$API_KEY/);
+    assertNoKey([ended.stdout, ended.stderr]);
+  });
+  test("with node's own test runner, such a run fails", async (t) => {
+    const server = await proxy(t, await smallServer(t), () => {
+      if (server.received.length > 5) server.stop();
+    });
+    const ended = await nodeTest(server, '--only auth.');
+    assert.equal(ended.code, 1, ended.stdout);
+    assert.match(ended.stdout, /no longer responds/);
     assertNoKey([ended.stdout, ended.stderr]);
   });
 });

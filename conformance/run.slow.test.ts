@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { requirements } from './requirements/requirements.ts';
-import { assertNoKey, kit, reportIn, startKit } from './testing/kit.ts';
+import { assertNoKey, kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
 import { proxy, smallServer } from './testing/servers.ts';
 
 const posts = (arrived: readonly { method: string }[]) => arrived.filter(({ method }) => method === 'POST').length;
@@ -108,6 +108,23 @@ describe('a server that conforms', { concurrency: 2 }, () => {
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^conformance: --compare [^\n]*\/nowhere\/report\.json[^\n]*\n$/);
   });
+
+  test("with node's own test runner", async (t) => {
+    const [good, bad] = await Promise.all([
+      nodeTest(await smallServer(t), '--seed 3 --only list.answers,create.status,auth.missing,limits.plan'),
+      nodeTest(
+        await smallServer(t, { mutant: 'error-status-string-401' }),
+        '--seed 3 --only auth.missing,error.status',
+      ),
+    ]);
+    assert.equal(good.code, 0, good.stdout + good.stderr);
+    assert.match(good.stdout, /ok \d+ - list\.answers: GET \/pets returns 200 and Pets\./);
+    assert.match(good.stdout, /limits\.plan.*# SKIP skipped: the plan is unknown/);
+    assert.equal(bad.code, 1, bad.stdout + bad.stderr);
+    assert.match(bad.stdout, /not ok \d+ - error\.status: /);
+    assert.match(bad.stdout, /required: a status that is the number 401/);
+    assertNoKey([good.stdout, good.stderr, bad.stdout, bad.stderr]);
+  });
 });
 
 describe('mutants', { concurrency: 2 }, () => {
@@ -165,13 +182,17 @@ describe('mutants', { concurrency: 2 }, () => {
       response.body = Buffer.from(JSON.stringify({ code: authorization, message, status: 999 }));
       response.headers.push(['X-Echo', authorization], ['WWW-Authenticate', `Bearer error="${authorization}"`]);
     });
-    const ended = await kit(server, '--report', folder, '--runs', '5');
+    const [ended, tap] = [
+      await kit(server, '--report', folder, '--runs', '5'),
+      await nodeTest(server, '--only auth.,error. --runs 5'),
+    ];
     assert.equal(ended.code, 1);
+    assert.equal(tap.code, 1);
     assert.match(ended.stdout, /FAILED limits\.limit-header/);
     assert.match(ended.stdout, /FAILED error\.status/);
     const reports = ['report.html', 'report.json', 'junit.xml'].map((name) => readFileSync(join(folder, name), 'utf8'));
     assert.ok(reports.every((text) => text.includes('[key]')));
-    assertNoKey([ended.stdout, ended.stderr, ...reports]);
+    assertNoKey([ended.stdout, ended.stderr, tap.stdout, tap.stderr, ...reports]);
   });
 
   test('--compare shows changed verdicts and gaps', async (t) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../harness/owner.ts';
 import { requirements } from './requirements/requirements.ts';
-import { kit, reportIn, startKit } from './testing/kit.ts';
+import { kit, nodeTest, reportIn, startKit } from './testing/kit.ts';
 import { ownServer, proxy, scripted, smallServer, type Server } from './testing/servers.ts';
 
 describe('npm run conformance', { concurrency: 2 }, () => {
@@ -94,6 +94,11 @@ describe('known deviations and GitHub', { concurrency: 2 }, () => {
     const block = second.stdout.split('\n\n').find((text) => text.startsWith('✗ FAILED get.not-found (known deviation)\n'));
     assert.ok(block?.endsWith(`\n  reason         it no longer occurs: remove line 2 of ${file}`), second.stdout);
     assert.match(second.stdout, /\nKNOWN DEVIATIONS ARE OUT OF DATE: 2 of /);
+    const tap = await nodeTest(server, `${args.join(' ')} ${file}`);
+    assert.equal(tap.code, 1, tap.stdout);
+    assert.match(tap.stdout, /ok \d+ - list\.answers: .* # SKIP known: PET-1/);
+    assert.match(tap.stdout, /not ok \d+ - Known deviations/);
+    assert.match(tap.stdout, /not ok \d+ - get\.not-found$[^]*it no longer occurs/m);
   });
 
   test('an invalid file, or none: one line, exit 2, and nothing is sent', async (t) => {

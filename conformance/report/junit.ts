@@ -29,16 +29,20 @@ export function kindOf(verdict: Verdict): Case['kind'] {
 }
 
 /**
- * The report as JUnit XML. Requirements that --strict counts are failures. The lines of the file of known deviations
- * are a separate suite.
+ * The report as suites: one for each section, and one for the lines of the file of known deviations. Requirements that
+ * --strict counts are failures.
  */
-export function reportJunit(report: Report): string {
+export function suitesOf(report: Report): readonly Suite[] {
   const suites = sections.map(([number, title]): Suite => {
     const results = report.requirements.filter(({ section }) => section === number);
     return [`${number} ${title}`, results.map((result) => requirementCase(result, isStrict(report)))];
   });
-  const known: Suite = ['Known deviations', report.known.map(knownCase)];
-  return junitXml(`${report.kit.name} ${report.target}`, report.startedAt, [...suites, known]);
+  return [...suites, ['Known deviations', report.known.map(knownCase)]];
+}
+
+/** The report as JUnit XML. */
+export function reportJunit(report: Report): string {
+  return junitXml(`${report.kit.name} ${report.target}`, report.startedAt, suitesOf(report));
 }
 
 function requirementCase(result: RequirementResult, strict: boolean): Case {

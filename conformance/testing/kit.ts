@@ -37,6 +37,16 @@ export function kit(server: Server | undefined, ...args: string[]): Promise<Ende
   return startKit(args, environment).ended;
 }
 
+/** Runs the kit with Node's test runner. */
+export function nodeTest(server: Server, options = ''): Promise<Ended> {
+  const command = [process.execPath, '--import', loader, '--test', '--test-reporter=tap', 'conformance/tests.ts'];
+  return new Program(thisProcess, command, {
+    BASE_URL: server.baseUrl,
+    API_KEY: server.apiKey,
+    CONFORMANCE_OPTIONS: `--seed=1 ${options}`,
+  }).ended;
+}
+
 /** The report that a run has written. */
 export function reportIn(folder: string): Report {
   return JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Report;
