@@ -16,9 +16,9 @@ const ofFewAnimals = { requests: 4 + 6 * statuses.length, creates: 2 * statuses.
 
 /** Checks that find more while few animals exist, so they come before those that create many. */
 export const earlyListChecks: readonly Check[] = [
-  // Lists that are as long as their limit, and one animal longer and shorter.
+  // Each list is sent with a limit that is the number of animals, one more and one less.
   check('list.answers', { ...ofFewAnimals, planned: costOf('list.answers') }, async (t) => {
-    // A page with one animal shows neither an animal twice nor another order.
+    // Two animals of each status: a page of one animal cannot contain an animal twice.
     const pets = t.mayWrite ? [...statuses, ...statuses].map((status) => t.fixtures.newPet(status)) : [];
     for (const pet of pets) await t.send(createPet(t.key, pet));
     for (const query of [{}, ...statuses.map((status) => ({ status }))]) {
