@@ -1,7 +1,7 @@
 /**
  * The kit as tests of node:test, for Node's reporters: `BASE_URL=… API_KEY=… node --import tsx --test
- * conformance/tests.ts`. CONFORMANCE_OPTIONS contains further options of `npm run conformance`. The tests start when the
- * run has ended, because a later response may violate a requirement that an earlier one has met.
+ * conformance/tests.ts`. CONFORMANCE_OPTIONS contains further options of `npm run conformance`. The tests start when
+ * the run has ended, because a later response may violate a requirement that an earlier one has met.
  */
 import { describe, test } from 'node:test';
 import { runChecks } from './checks/suite.ts';

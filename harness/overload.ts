@@ -148,7 +148,8 @@ export class Overload {
     const server = await startServer(owner, store, ['--demo', ...tls], command, { ACCESS_LOG: 'off' });
     const limits = ['--per-minute', '1000000000', '--per-day', '1000000000'];
     const secret = await makeKey(owner, store, 'enterprise', ...limits);
-    return new Overload(owner, server, folder, secret, await SteadyClient.connect(owner, server.address, secret, animals));
+    const client = await SteadyClient.connect(owner, server.address, secret, animals);
+    return new Overload(owner, server, folder, secret, client);
   }
 
   /** Lets the client send so many requests while nobody attacks. */

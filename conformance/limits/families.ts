@@ -148,7 +148,7 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     const last = rises.at(-1)?.[1];
     if (last === undefined || last === a || isBefore(last, a)) rises.push([a, b]);
   }
-  // A Reset that is computed as if the bucket filled continuously is considered only for steps of at most half a period.
+  // A Reset as if the bucket filled continuously is considered only for steps of at most half a period.
   const isNext = fromNow <= fromFull || 2 * fromFull > periodMs;
   shortest = Math.max(shortest, (isNext ? fromNow : fromFull) - jitter * 1_000);
   let earliest = -Infinity;

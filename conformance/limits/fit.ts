@@ -4,7 +4,8 @@ import type { RequirementId } from '../requirements/requirements.ts';
 import { isAdmitted, isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
-  countedBetween, epsilon, failureOf, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween, type Group,
+  countedBetween, epsilon, failureOf, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween,
+  type Group,
 } from './group.ts';
 
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */

@@ -101,7 +101,7 @@ export class CheckContext {
   }
 
   /**
-   * Records whether the histories of the keys meet the requirement. Returns whether any exchange could have violated it.
+   * Records whether the histories of the keys meet the requirement. Returns whether an exchange could have violated it.
    *
    * @throws Violated if one does not
    */
