@@ -9,7 +9,7 @@ import {
   inQuery,
   surrounded,
   otherCaseAt,
-  percentEncoded,
+  encoded,
   redactor,
   replacedAt,
   swappedAt,
@@ -100,7 +100,7 @@ test('a character may be replaced by any text, which is sent in UTF-8', () => {
   const { header, shell } = replacedAt('abcdef', 2, 'Ａ&');
   assert.equal(Buffer.from(header!, 'latin1').toString(), 'Bearer abＡ&def');
   assert.match(shell!, /\\1Ａ\\&/);
-  assert.equal(percentEncoded('a_').text, '%61%5f');
+  assert.equal(encoded('a_').text, '%61%5f');
 });
 
 test('a key in a query is unchanged, or every byte of it is encoded', () => {

@@ -21,9 +21,12 @@ export function changedAt(key: string, index: number): Credential {
 
 /** The key with one character replaced by a text, in UTF-8. */
 export function replacedAt(key: string, index: number, text: string): Credential {
-  const sed = `./\\1${text.replace(/[\\&/]/g, '\\$&')}`;
+  const sed = `./\\1${escaped(text)}`;
   return editedAt(key, index, 1, Buffer.from(text).toString('latin1'), sed);
 }
+
+/** A text as sed replaces something by it. */
+const escaped = (text: string) => text.replace(/[\\&/]/g, '\\$&');
 
 /** The key with the case of one letter changed, or undefined if the character is not a letter. */
 export function otherCaseAt(key: string, index: number): Credential | undefined {
@@ -67,15 +70,16 @@ function successor(c: string): string {
   return { '9': '0', z: 'a', Z: 'A', '-': '_', _: '-' }[c] ?? 'x';
 }
 
-/** The key with every byte as %xx. */
-export function percentEncoded(key: string): { readonly text: string; readonly shell: string } {
-  const text = Buffer.from(key).toString('hex').replace(/../g, '%$&');
-  return { text, shell: `$(printf %s "$API_KEY" | od -An -v -tx1 | tr -d ' \\n' | sed 's/../%&/g')` };
+/** The key with every byte in hexadecimal, between two texts. Without them, in percent encoding. */
+export function encoded(key: string, before = '%', after = ''): { readonly text: string; readonly shell: string } {
+  const text = Buffer.from(key).toString('hex').replace(/../g, (hex) => before + hex + after);
+  const sed = `s/../${escaped(before)}&${escaped(after)}/g`;
+  return { text, shell: `$(printf %s "$API_KEY" | od -An -v -tx1 | tr -d ' \\n' | sed '${sed}')` };
 }
 
 /** The key for a query: unchanged if it is safe there, otherwise percent-encoded. */
 export function inQuery(key: string): { readonly text: string; readonly shell: string } {
-  return /^[A-Za-z0-9_.~-]*$/.test(key) ? { text: key, shell: '$API_KEY' } : percentEncoded(key);
+  return /^[A-Za-z0-9_.~-]*$/.test(key) ? { text: key, shell: '$API_KEY' } : encoded(key);
 }
 
 /**

@@ -1,11 +1,11 @@
 /** What a client may vary in its credentials, for every operation: section 5. */
 import {
   changedAt,
+  encoded,
   inQuery,
   invalid,
   nobody,
   otherCaseAt,
-  percentEncoded,
   replacedAt,
   surrounded,
   swappedAt,
@@ -90,7 +90,9 @@ function positionsOf(key: string, seed: number): readonly number[] {
 function changedRows(seed: number): Row[] {
   const changedAs = (i: number): Make => (key) => {
     const positions = positionsOf(key, seed);
-    return changedAt(key, positions[i % positions.length]!);
+    const at = positions[i % positions.length]!;
+    // A server that ignores a position also ignores the case of a letter there.
+    return otherCaseAt(key, at) ?? changedAt(key, at);
   };
   const rows = Array.from({ length: changes }, (_, i) => [`character changed, ${i + 1}`, changedAs(i)] as const);
   return rejected('auth.changed', Object.fromEntries(rows));
@@ -100,6 +102,10 @@ const around = (before: string, after: string): Make => (key) => surrounded(befo
 const more = (text: string): Make => around('', text);
 const piped = (value: (key: string) => string, filter: string): Make => (key) =>
   token(value(key), `$(printf %s "$API_KEY" | ${filter})`);
+const encodedAs = (before: string, after: string): Make => (key) => {
+  const { text, shell } = encoded(key, before, after);
+  return token(text, shell);
+};
 const hexOf = (key: string) => Buffer.from(key).toString('hex');
 const codeOf = (key: string, at: number) => key.charCodeAt(at).toString(16).padStart(2, '0');
 const swappedCase = (text: string) =>
@@ -119,7 +125,9 @@ function nearMisses(random: () => number): Row[] {
     'followed by a word': more(' foo'),
     'one letter in the other case': somewhere(random(), otherCaseAt),
     'followed by a comma and a word': more(',foo'),
-    'percent-encoded': (key) => token(percentEncoded(key).text, percentEncoded(key).shell),
+    'percent-encoded': encodedAs('%', ''),
+    'as JSON escapes': encodedAs('\\u00', ''),
+    'as HTML entities': encodedAs('&#x', ';'),
     'in base64': piped((key) => Buffer.from(key).toString('base64'), "base64 | tr -d '\\n'"),
     'one full-width character': somewhere(random(), (key, at) =>
       replacedAt(key, at, String.fromCharCode(key.charCodeAt(at) + 0xfee0)),
@@ -134,7 +142,7 @@ function nearMisses(random: () => number): Row[] {
     'in base64url': piped((key) => Buffer.from(key).toString('base64url'), "base64 | tr -d '=\\n' | tr '+/' '-_'"),
     'one character percent-encoded': somewhere(random(), (key, at) => replacedAt(key, at, `%${codeOf(key, at)}`)),
     'one character as a JSON escape': somewhere(random(), (key, at) => replacedAt(key, at, `\\u00${codeOf(key, at)}`)),
-    'one character as an HTML entity': somewhere(random(), (key, at) => replacedAt(key, at, `&#x${codeOf(key, at)};`)),
+    'one character as an HTML entity': somewhere(random(), (key, at) => replacedAt(key, at, `&#${key.charCodeAt(at)};`)),
     'one character as a wildcard of SQL': somewhere(random(), (key, at) => replacedAt(key, at, '_')),
     'one character as a wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '.')),
     'a wildcard of SQL only': () => token('%', '%'),
@@ -170,7 +178,7 @@ const schemes: Readonly<Record<string, Make>> = {
   Token: scheme('Token'),
   'Basic, the key as password': basic((key) => `:${key}`),
   ...Object.fromEntries(
-    ['Basic', 'ApiKey', 'Key', 'OAuth', 'Digest', 'Bearers', 'Bearer:'].map((name) => [name, scheme(name)]),
+    ['Basic', 'ApiKey', 'Key', 'OAuth', 'Digest', 'Bearers', 'Bear', 'Bearer:'].map((name) => [name, scheme(name)]),
   ),
 };
 

@@ -132,8 +132,8 @@ export function getDimensions(): readonly Dimension[] {
       rows: [
         plain('known'),
         ...open('get.not-integer', named('cat'), idOf),
-        ...open('get.large-id', named('9007199254740993', `${int64Max}`), idOf),
-        ...open('get.negative-id', named('-1'), idOf),
+        ...open('get.large-id', { '2^53 + 1': () => 2n ** 53n + 1n, '2^63 - 1': () => int64Max }, otherId),
+        ...open('get.negative-id', { '-1': () => -1n }, otherId),
         ...open('get.not-found', unknownIds, otherId),
         ...open(
           'service.status',

@@ -1,7 +1,7 @@
 /** One run against one server: its client, its results so far, and whether it can continue. */
 import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
-import { bearer, inQuery, percentEncoded, redactor } from '../client/credentials.ts';
+import { bearer, inQuery, encoded, redactor } from '../client/credentials.ts';
 import {
   gatewayText, isDoubtful, isForeignRefusal, noResponseText, refusalText, signatureOf, undecodedText,
 } from '../client/obstacles.ts';
@@ -423,7 +423,7 @@ function formsOf(keys: readonly string[]): readonly string[] {
     JSON.stringify(key).slice(1, -1),
     encodeURIComponent(key),
     inQuery(key).text,
-    percentEncoded(key).text,
+    encoded(key).text,
     Buffer.from(key).toString('hex'),
     ...(['base64', 'base64url'] as const).map((form) => Buffer.from(key).toString(form)),
     ...[`${key}:`, `:${key}`].map((pair) => Buffer.from(pair).toString('base64')),
