@@ -88,6 +88,8 @@ async function needExhausted(t: CheckContext): Promise<void> {
         const before = remainingOf(t);
         const { status } = await t.send(request);
         if (status >= 400 && remainingOf(t) < before) failing.push(request);
+        // A limiter may give a request back after it has failed.
+        await t.send(small);
       }
       const send = async (requests: readonly Request[]) =>
         (await t.sendTogether(requests)).flatMap((response) => exchangeOf(response) ?? []);

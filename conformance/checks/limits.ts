@@ -1,6 +1,6 @@
 /** Section 8: the rate limit headers, below the limit. */
 import { listOrders, listPets } from '../client/requests.ts';
-import { isAdmitted } from '../limits/exchange.ts';
+import { hasSucceeded } from '../limits/exchange.ts';
 import { familyOf } from '../limits/fit.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
@@ -51,7 +51,7 @@ export const limitChecks: readonly Check[] = [
 /** Whether the history could judge a requirement; if not at once, then after a pause that shows whether Reset moves. */
 async function isShown(t: CheckContext, id: 'limits.remaining-falls' | 'limits.remaining-never-rises') {
   if (t.requireHistory(id)) return true;
-  const last = t.history.limits.of(t.key.key).findLast(isAdmitted);
+  const last = t.history.limits.of(t.key.key).findLast(hasSucceeded);
   if (last !== undefined && !Number.isSafeInteger(last.limit))
     throw new Skipped('the limit is so large that it stands for no limit');
   await t.sleep(movesMs, 'to see whether Reset moves');

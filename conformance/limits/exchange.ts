@@ -48,7 +48,7 @@ export function isBefore(one: Exchange, other: Exchange): boolean {
 }
 
 /** Only successful requests must count: the specification does not say whether others do. */
-export function isAdmitted({ status }: Exchange): boolean {
+export function hasSucceeded({ status }: Exchange): boolean {
   return status >= 200 && status < 300;
 }
 

@@ -3,7 +3,7 @@
  * is a violation only if it contradicts every family. Each bound here must also hold if some exchanges are missing from
  * the history. Only the number of missing requests is known, and for a key that others may use, not even that.
  */
-import { isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { isBefore, isRefused, type Exchange } from './exchange.ts';
 import {
   admissionsOf, epsilon, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, tickMs, upTo, usedBetween, type Group,
 } from './group.ts';
@@ -29,7 +29,7 @@ export interface Family {
 
 /** The families that a group may belong to, the simplest first. */
 export function familiesOf(group: Group): readonly Family[] {
-  const { own, all, limit, isExclusive, clock, periodMs, admitted } = group;
+  const { own, all, limit, isExclusive, clock, periodMs, isAdmitted } = group;
   const perMs = limit / periodMs;
   const { between } = sendingsOf(all);
   const known = isExclusive ? between : () => Infinity;
@@ -37,7 +37,7 @@ export function familiesOf(group: Group): readonly Family[] {
   const timeOf = ({ sentAt, receivedAt }: Exchange) =>
     clock === undefined ? undefined : { least: sentAt + clock.least, most: receivedAt + clock.most };
   const isSameWindow = (a: number, b: number) => Math.abs(at(a).reset - at(b).reset) <= jitter;
-  const usedBefore = admissionsOf(admitted);
+  const usedBefore = admissionsOf(group);
   const tick = Math.min(tickMs, periodMs / 2);
   /** Whether Reset, if it is when the oldest request leaves the log, shows that none leaves between two exchanges. */
   const isOldest = (a: number, b: number): boolean => {
@@ -114,14 +114,14 @@ export function familiesOf(group: Group): readonly Family[] {
  * by at least a step, and at most once in the time of a step. This bounds the time between two steps.
  */
 function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number; most: number } | undefined): Family[] {
-  const { own, limit, periodMs, isExclusive, admitted } = group;
+  const { own, limit, periodMs, isExclusive, isAdmitted, admitted, mayReturn } = group;
   const perMs = limit / periodMs;
   let [fromNow, fromFull, shortest, longest] = [0, 0, 0, periodMs];
   const arrivals = own.map(({ receivedTurn }) => receivedTurn);
   const rises: (readonly [from: Exchange, to: Exchange])[] = [];
   // How many requests were used and left, at most; and for each exchange, the one with the smallest sum of those that
   // arrived before it and since the last rise.
-  const sumOf = (one: Exchange) => one.remaining + admitted.sent(one.receivedTurn);
+  const sumOf = (one: Exchange) => one.remaining + mayReturn.between(one, one) + admitted.sent(one.receivedTurn);
   const lowestBefore: (Exchange | undefined)[] = [undefined];
   for (const [j, b] of own.entries()) {
     const now = timeOf(b);
@@ -139,7 +139,9 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     lowestBefore.push(!isRise && lowest !== undefined && sumOf(lowest) < sumOf(b) ? lowest : b);
     const gain = a === undefined ? 0 : Math.max(shown, admitted.received(b.receivedTurn)) - sumOf(a);
     if (a === undefined || gain <= 0) continue;
-    shortest = Math.max(shortest, (gain - 1) / perMs - (b.receivedAt - a.sentAt + 1));
+    // In less than the time in which so many requests return, there are at most so many steps.
+    const [gainMs, ms] = [(gain - 1) / perMs, b.receivedAt - a.sentAt + 1];
+    if (ms < gainMs) shortest = Math.max(shortest, gainMs / Math.floor(gainMs / (gainMs - ms)));
     const used = usedBetween(group, a, b);
     // If the bucket was full meanwhile, the step had more requests than Remaining shows.
     if (isExclusive && isRise && b.remaining + used < limit)
@@ -156,7 +158,7 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     earliest = Math.max(sentAt, earliest + shortest);
     return receivedAt + 1 < earliest;
   });
-  if (isTooOften || shortest > longest) return [];
+  if (isTooOften || shortest >= longest) return [];
   return [{
     name: 'a bucket that refills in steps',
     // A bucket that is only ever filled at once has no fractions.
@@ -165,7 +167,8 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
       const [one, other, reset] = [timeOf(own[a]!), timeOf(own[b]!), own[a]!.reset * 1_000];
       const isBetweenSteps = one !== undefined && other !== undefined && isNext && other.most + lateMs < reset
         && reset - one.least + lateMs < shortest;
-      return isBetweenSteps ? 0 : (own[b]!.receivedAt - own[a]!.sentAt + 1 + longest) * perMs;
+      const ms = own[b]!.receivedAt - own[a]!.sentAt + 1;
+      return isBetweenSteps ? 0 : (ms < shortest ? longest : ms + longest) * perMs;
     },
     most: () => limit,
     floor: (a) => own[a]!.remaining,

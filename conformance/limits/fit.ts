@@ -1,7 +1,7 @@
 /** How well the exchanges of a group fit the families of limiters: what contradicts the family that they fit best. */
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
-import { isAdmitted, isRefused, type Exchange } from './exchange.ts';
+import { isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
   countedBetween, epsilon, failureOf, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, tickMs, upTo, usedBetween,
@@ -55,7 +55,7 @@ export function judgeGroup(group: Group): Findings & { readonly family: string; 
 
 /** Stops after more than `most` contradictions, because another family fits the history better. */
 function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
-  const { own, limit, clock, isExclusive, admitted } = group;
+  const { own, limit, clock, isExclusive, isAdmitted, admitted } = group;
   const contradictions: Contradiction[] = [];
   const judged = new Map<RequirementId, Exchange[]>();
   const meets = (id: RequirementId, one: Exchange) => judged.set(id, [...(judged.get(id) ?? []), one].slice(-3));
@@ -64,6 +64,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     before: admitted.received(one.sentTurn),
     sent: admitted.sent(one.receivedTurn),
     self: isAdmitted(one) ? 1 : 0,
+    mayReturn: group.mayReturn.between(one, one),
   }));
   const caps: number[] = [];
   // For each exchange, the one with the latest Reset of those that arrived before it.
@@ -73,13 +74,13 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
   const arrivals = own.map(({ receivedTurn }) => receivedTurn);
   let begin = 0;
   for (const [j, b] of own.entries()) {
-    const { received, before, self } = counts[j]!;
+    const { received, before, self, mayReturn } = counts[j]!;
     if (contradictions.length > most) break;
     while (group.isShort && own[begin]!.receivedAt < b.sentAt - reachMs) begin++;
     const left = family.most(j);
     // A ban or a used-up day does not end while requests are in flight, so these were refused after `b` was admitted.
     const after = self > 0 ? group.banned.between(b, b) : 0;
-    let cap = Math.min(b.remaining + family.hidden, limit - self, left);
+    let cap = Math.min(b.remaining + family.hidden + mayReturn, limit - self, left);
     let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
     let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
     // Of two concurrent requests, the later one may be answered first.
@@ -151,7 +152,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       caps.push(cap);
       continue;
     }
-    caps.push(b.remaining + family.hidden);
+    caps.push(b.remaining + family.hidden + mayReturn);
   }
   return { contradictions, judged };
 }
@@ -159,9 +160,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
 /** Whether a request that failed would have counted: it has counted before, or it has succeeded before. */
 function mustBeRefused(group: Group, one: Exchange): boolean {
   if (isRefused(one)) return false;
-  const hasSucceeded = group.admitted.list.some(({ name, receivedTurn }) =>
+  const hasCounted = group.admitted.list.some(({ name, receivedTurn }) =>
     name === one.name && receivedTurn < one.sentTurn);
-  return group.counted.has(failureOf(one)) || (hasSucceeded && isFirstRefusal(group, one));
+  return group.counted.has(failureOf(one)) || (hasCounted && isFirstRefusal(group, one));
 }
 
 /** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */

@@ -3,7 +3,7 @@
  * refused between two of them.
  */
 import { dayMs, minuteMs } from '../client/limit-readings.ts';
-import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { clockOf, hasSucceeded, isBefore, isRefused, type Exchange } from './exchange.ts';
 
 /** How much Reset may vary within a window, in seconds: it may be a sum of the time and a duration, both rounded. */
 export const jitter = 2;
@@ -33,10 +33,17 @@ export interface Group {
   /** Whether the same limit has also been announced for the day. */
   readonly isAlsoOfDay: boolean;
   readonly clock: ReturnType<typeof clockOf>;
+  /**
+   * Whether a request has used up one of the limit: it has succeeded, or it has failed like another one that did. A
+   * limiter may give a request back if it fails.
+   */
+  isAdmitted(one: Exchange): boolean;
   /** Those of all exchanges that were admitted, that were refused, and that were not refused. */
   readonly admitted: Ranks;
   readonly refused: Ranks;
   readonly notRefused: Ranks;
+  /** Those that failed, and that the limiter may give back afterwards. */
+  readonly mayReturn: Ranks;
   /** Those that were refused because of a ban or a used-up day. */
   readonly banned: Ranks;
   /** The requests that failed, as `failureOf` names them, although Remaining has counted them. */
@@ -47,7 +54,7 @@ export interface Group {
 export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): readonly Group[] {
   const all = exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn);
   const clock = clockOf(all);
-  const [admitted, refused] = [new Ranks(all.filter(isAdmitted)), new Ranks(all.filter(isRefused))];
+  const refused = new Ranks(all.filter(isRefused));
   const notRefused = new Ranks(all.filter((one) => !isRefused(one)));
   const banned = new Ranks(all.filter((one) => isRefused(one) && isBanned(one)));
   const groups = new Map<string, Exchange[]>();
@@ -62,10 +69,15 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   return [...groups].map(([name, own]) => {
     const isShort = name.endsWith('true');
     const periodMs = isShort ? minuteMs : dayMs;
+    const counted = countedFailures(isExclusive ? own : []);
+    const used = new Set(counted.filter(([, isUsed]) => isUsed).map(([failure]) => failure));
+    const isAdmitted = (one: Exchange) => hasSucceeded(one) || used.has(failureOf(one));
+    const admitted = new Ranks(all.filter(isAdmitted));
+    const mayReturn = new Ranks(all.filter((one) => !isAdmitted(one) && !isRefused(one)));
     return {
       ...{ all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock },
-      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), admitted, refused, notRefused, banned },
-      counted: new Set(isExclusive ? countedFailures(own) : []),
+      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), isAdmitted, admitted, refused, notRefused, banned, mayReturn },
+      counted: new Set(counted.map(([failure]) => failure)),
     };
   });
 }
@@ -75,16 +87,20 @@ export function failureOf({ name, status }: Exchange): string {
   return `${name} ${status}`;
 }
 
-/** The failed requests before which Remaining was higher, although nothing else was sent in between. */
-function countedFailures(own: readonly Exchange[]): readonly string[] {
-  return own
-    .filter((one, i) => {
-      const before = own[i - 1];
-      const isFailure = one.status >= 400 && one.status < 500 && !isRefused(one);
-      return isFailure && before !== undefined && isBefore(before, one) && countedBetween(before, one) === 1
-        && one.remaining < before.remaining;
-    })
-    .map(failureOf);
+/**
+ * The failed requests before which Remaining was higher, although nothing else was sent in between. `isUsed`: after the
+ * next request, Remaining was lower again, so the failed request was not given back.
+ */
+function countedFailures(own: readonly Exchange[]): readonly (readonly [failure: string, isUsed: boolean])[] {
+  const falls = (i: number): boolean => {
+    const [before, one] = [own[i - 1], own[i]];
+    return before !== undefined && one !== undefined && isBefore(before, one) && countedBetween(before, one) === 1
+      && one.remaining < before.remaining;
+  };
+  return own.flatMap((one, i) => {
+    const isFailure = one.status >= 400 && one.status < 500 && !isRefused(one);
+    return isFailure && falls(i) ? [[failureOf(one), falls(i + 1)] as const] : [];
+  });
 }
 
 /** Exchanges that are counted by their turns. */
@@ -150,7 +166,7 @@ export function upTo(sorted: readonly number[], most: number): number {
  * The admitted requests that a limiter must count at an exchange, because they ended before it was sent, and less than
  * `ms` ago, or are the exchange itself: their number, and the sum of their ages at most.
  */
-export function admissionsOf({ list }: Ranks) {
+export function admissionsOf({ admitted: { list }, isAdmitted }: Group) {
   const ends = list.map(({ receivedTurn }) => receivedTurn);
   // For each request, the earliest time at which it or a later one was sent; and the sum of the times before it.
   const [sentSince, sums, base] = [new Array<number>(list.length), [0], list[0]?.sentAt ?? 0];

@@ -7,7 +7,7 @@ import { randomOf } from '../mutants/families/random.ts';
 import type { Exchange } from './exchange.ts';
 import { judge } from './judge.ts';
 import { exhaust } from './probes.ts';
-import { simulate, simulation, type Fault, type Step, type World } from './testing/simulate.ts';
+import { failing, simulate, simulation, type Fault, type Step, type World } from './testing/simulate.ts';
 
 /** Buckets that refill in steps, and how many seconds there are between two. */
 const stepped = [1, 2, 7, 10, 30, 60].flatMap((seconds) => {
@@ -26,13 +26,18 @@ const worlds: fc.Arbitrary<World> = fc.record({
   round: fc.constantFrom('up', 'down', 'now+duration'),
   cachesDate: fc.boolean(),
   others: fc.boolean(),
+  failures: fc.constantFrom('counts', 'gives back', 'does not count'),
 });
 
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
     fc.record({ burst: fc.constantFrom(1, 3, 9, 13, 30, 64) }),
     fc.record({ burst: fc.constantFrom(9, 30, 64), connections: fc.constantFrom(2, 4, 10) }),
-    fc.record({ trickle: fc.integer({ min: 1, max: 12 }), everyMs: fc.constantFrom(0, 3, 90, 700, 2_500) }),
+    fc.record({
+      trickle: fc.integer({ min: 1, max: 12 }),
+      everyMs: fc.constantFrom(0, 3, 90, 700, 2_500),
+      names: fc.constantFrom(['small'], [failing], ['small', failing, 'small']),
+    }),
     fc.record({ pauseMs: fc.constantFrom(200, 1_000, 3_000, 11_000, 30_000, 61_000, 125_000) }),
     fc.record({ wait: fc.constantFrom('Retry-After' as const, 'Reset' as const) }),
   ),
@@ -72,7 +77,7 @@ describe('no history of a conforming limiter, and no part of one, is a violation
   }
 });
 
-const near: World = { limit: 60, latencyMs: 4, offsetMs: 777, round: 'up', cachesDate: false, others: false };
+const near: World = { limit: 60, latencyMs: 4, offsetMs: 777, round: 'up', cachesDate: false, others: false, failures: 'counts' };
 
 /** The history of the probes of --exhaust. */
 async function planned(limiter: Limiter, world: World, seed: string, fault?: Fault) {
@@ -83,7 +88,8 @@ async function planned(limiter: Limiter, world: World, seed: string, fault?: Fau
     serverTime: () => Math.max(...exchanges.map((one) => (one.date ?? 0) - one.receivedAt), 0 - 1e15) + now(),
   };
   const begin = now();
-  await exhaust(prober, { small: 'small', others: ['create', 'get', 'filter', 'orders'], failing: [] });
+  for (const name of ['small', failing, 'small']) together(1, [name]);
+  await exhaust(prober, { small: 'small', others: ['create', 'get', 'filter', 'orders'], failing: [failing] });
   return { exchanges, seconds: (now() - begin) / 1_000 };
 }
 
@@ -119,6 +125,7 @@ test('each operation is refused by a bucket, although requests return to it', as
 const clock = limiters.find(({ id }) => id === 'window by the clock')!;
 const first = limiters.find(({ id }) => id === 'window from the first request')!;
 const log = limiters.find(({ id }) => id === 'sliding log')!;
+const counter = limiters.find(({ id }) => id === 'sliding counter')!;
 const bucket = limiters.find(({ id }) => id === 'token bucket')!;
 const limits = { minute: 60, day: 1_000_000 };
 
@@ -149,6 +156,8 @@ const faults: readonly (readonly [text: string, id: string, of: readonly Limiter
       return !known;
     })],
   ['exempts an operation', 'limits.all-operations', [clock, first], admitting((_, { name }) => name === 'orders')],
+  ['exempts a request that fails, but counts it', 'limits.refuses', [clock, first, log, counter, bucket],
+    admitting((_, { name }) => name === failing)],
   ['refuses the last request', 'limits.admits', [clock, first, log], refusesLast],
   ['refuses every 25th', 'limits.admits', [clock, first, log, bucket],
     (reply, { nth, before }) => (nth % 25 === 0 && reply.decision.remaining > 3

@@ -6,7 +6,7 @@
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import type { Violation } from '../verdicts/results.ts';
-import { clockOf, isAdmitted, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { clockOf, isBefore, isRefused, type Exchange } from './exchange.ts';
 import { judgeGroup, type Contradiction } from './fit.ts';
 import {
   countedBetween, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, usedBetween, type Group,
@@ -56,7 +56,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
 function waitsOf(group: Group, isWhole: boolean) {
   const contradictions: Contradiction[] = [];
   const judged = new Map<RequirementId, Exchange[]>();
-  const { own, all, isExclusive, clock } = group;
+  const { own, all, isExclusive, isAdmitted, clock } = group;
   if (!isExclusive) return { contradictions, judged };
   const ownRefusals = own.filter(isRefused);
   const { between } = sendingsOf(all);

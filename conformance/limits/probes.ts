@@ -111,6 +111,16 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
     return beyond;
   };
 
+  /** Sends a request at the limit until it is refused. */
+  const atLimit = async (last: Exchange, request = small): Promise<Exchange> => {
+    for (let i = 0; i < maxTries; i++) {
+      const [exchange] = await prober.send([request]);
+      last = exchange ?? last;
+      if (exchange !== undefined && isRefused(exchange)) break;
+    }
+    return last;
+  };
+
   const late = [...failing, ...others];
   let next = 0;
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
@@ -158,13 +168,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
 
   // The current window.
   last = await useUp(last, 1);
-  for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) {
-    for (let i = 0, isAdmitted = true; i < maxTries && isAdmitted; i++) {
-      const [beyond] = await prober.send([request]);
-      isAdmitted = beyond !== undefined && !isRefused(beyond);
-      last = beyond ?? last;
-    }
-  }
+  for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) last = await atLimit(last, request);
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
 
@@ -181,6 +185,6 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
   await prober.sleep(middleMs, 'the middle of a window');
   last = await useUp(await one(), 1);
   if (!isRefused(last)) return;
-  const beyond = await one(late[next++ % late.length]);
-  if (isRefused(beyond)) await recover(beyond, 2);
+  last = await atLimit(last, late[next++ % late.length]);
+  if (isRefused(last)) await recover(last, 2);
 }

@@ -16,6 +16,7 @@ import {
   type Usage,
 } from './server/hooks.ts';
 import { Digits, readJson, type Json, type JsonObject } from './server/json.ts';
+import { integerOf, setHeader } from './table/changes.ts';
 
 /** A conforming server. */
 export interface Variant {
@@ -323,6 +324,23 @@ const successes: Variant = {
   hooks: { counts: (_exchange, { status }) => status < 300 },
 };
 
+/** As with the option skipFailedRequests of express-rate-limit. */
+const givenBack: Partial<Hooks> = {
+  counts: (_exchange, { status }) => status < 300,
+  response: (response) => {
+    const isFailure = response.status >= 400 && response.status !== 401 && response.status !== 429;
+    const remaining = integerOf(response, 'X-RateLimit-Remaining');
+    if (isFailure) setHeader(response, 'X-RateLimit-Remaining', String(Math.max(0, remaining - 1)));
+    return response;
+  },
+};
+
+const givenBacks: readonly Variant[] = ['window by the clock', 'sliding log', 'token bucket'].map((id) => ({
+  id: `given back by a ${id}`,
+  text: 'Counts a request that fails until its response is sent.',
+  hooks: { ...limiterHooks(limiters.find((limiter) => limiter.id === id)!), ...givenBack },
+}));
+
 const cached: Variant = {
   id: 'cached',
   text: 'Caches each list for a second; a status changes by itself, as for the replica.',
@@ -511,6 +529,7 @@ export const variants: readonly Variant[] = [
   parser,
   utf8Store,
   successes,
+  ...givenBacks,
   cached,
   busy,
   rounded,

@@ -17,7 +17,12 @@ export interface World {
   readonly cachesDate: boolean;
   /** Whether other clients use the key. */
   readonly others: boolean;
+  /** What the limiter does with a request that fails. If it does not count, it is never refused. */
+  readonly failures: 'counts' | 'gives back' | 'does not count';
 }
+
+/** The name of a request that fails, unless it is refused. */
+export const failing = 'failing';
 
 /**
  * What a client does: requests at once or over some connections, one after the other with a pause after each, or
@@ -25,7 +30,7 @@ export interface World {
  */
 export type Step =
   | { readonly burst: number; readonly connections?: number }
-  | { readonly trickle: number; readonly everyMs: number }
+  | { readonly trickle: number; readonly everyMs: number; readonly names?: readonly string[] }
   | { readonly pauseMs: number }
   | { readonly beforeMinuteMs: number }
   | { readonly wait: 'Retry-After' | 'Reset' };
@@ -60,7 +65,7 @@ export interface Simulation {
 export function simulation(
   limiter: Limiter, world: World, random: Random, fault: Fault = (reply) => reply,
 ): Simulation {
-  const { limit, latencyMs, offsetMs, round, cachesDate, others } = world;
+  const { limit, latencyMs, offsetMs, round, cachesDate, others, failures } = world;
   const limits = { minute: limit, day };
   const exchanges: Exchange[] = [];
   const notes = new Map<string, number>();
@@ -78,15 +83,17 @@ export function simulation(
         const server = now + offsetMs;
         if (others && random.next() < 0.3) state = hit(limiter, state, limits, server).state;
         const one = fault(hit(limiter, state, limits, server), { now: server, nth: ++nth, before: state, notes, name });
-        state = one.state;
+        const isOpen = name === failing && failures === 'does not count';
+        const isFailure = isOpen || (name === failing && one.decision.admitted);
+        if (!isFailure || failures === 'counts') state = one.state;
         later(now + random.integer(0, 2), () => {
-          const { decision } = one;
+          const decision = isOpen ? { ...look(limiter, state, limits, now + offsetMs), admitted: true } : one.decision;
           const left = now + offsetMs;
           const { remaining } = limiter.readsAfterHits ? look(limiter, state, limits, left) : decision;
           const reply = { ...decision, remaining: Math.min(remaining, decision.remaining) };
           const sending = { name, sentAt, sentTurn, ended: endedBefore, number };
           later(now + random.integer(0, latencyMs), () => {
-            exchanges.push({ ...sending, ...arrival(reply, left) });
+            exchanges.push({ ...sending, ...arrival(reply, left), ...(isFailure && { status: 404 }) });
             depart();
           });
         });
@@ -143,7 +150,7 @@ export function simulate(limiter: Limiter, steps: readonly Step[], world: World,
       pause(Math.max(0, Math.min(ms, 130_000)));
     } else
       for (let i = 0; i < step.trickle; i++) {
-        together(1);
+        together(1, step.names?.slice(i % step.names.length));
         pause(step.everyMs);
       }
   }
