@@ -3,9 +3,9 @@
  * is a violation only if it contradicts every family. Each bound here must also hold if some exchanges are missing from
  * the history. Only the number of missing requests is known, and for a key that others may use, not even that.
  */
-import { isBefore, isRefused, type Exchange } from './exchange.ts';
+import { isBefore, type Exchange } from './exchange.ts';
 import {
-  admissionsOf, epsilon, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, tickMs, upTo, usedBetween, type Group,
+  admissionsOf, epsilon, failureOf, isBanned, jitter, lateMs, sendingsOf, tickMs, upTo, usedBetween, type Group,
 } from './group.ts';
 
 /** What a family permits, as bounds for the exchanges with the indexes `a` and `b`. Numbers may have fractions. */
@@ -132,8 +132,8 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
       fromFull = Math.max(fromFull, reset - now.most - used / perMs, now.least + (used - 1) / perMs - reset);
     }
     const [a, lowest] = [lowestBefore[upTo(arrivals, b.sentTurn)], lowestBefore[j]];
-    // A request that is neither admitted nor refused may not count, but a limiter without requests would refuse it.
-    const isOpen = !isRefused(b) && isFirstRefusal(group, b);
+    // A limiter without requests would refuse one that counts, even if it is given back.
+    const isOpen = group.counted.has(failureOf(b));
     const shown = Math.max(b.remaining + (isAdmitted(b) ? 1 : 0), isOpen ? 1 : 0) + admitted.received(b.sentTurn);
     const isRise = a !== undefined && shown > sumOf(a);
     lowestBefore.push(!isRise && lowest !== undefined && sumOf(lowest) < sumOf(b) ? lowest : b);
