@@ -2,6 +2,7 @@
  * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any
  * of them: the specification leaves open whatever they do differently from `base`.
  */
+import { libraryVariants } from './library-variants.ts';
 import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
 import {
   attempt,
@@ -550,6 +551,7 @@ export const variants: readonly Variant[] = [
     text: limiter.text,
     hooks: limiterHooks(limiter),
   })),
+  ...libraryVariants,
 ];
 
 /** The day of a Free key, of which 40 requests remain at the first request. */

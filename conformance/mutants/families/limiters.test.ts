@@ -43,7 +43,10 @@ describe('each limiter', () => {
           arrivals.some(({ decision }) => !decision.admitted),
           'some requests are refused',
         );
-        if (/log/.test(limiter.id)) {
+        if (/shares|shifted|whole seconds|segments/.test(limiter.id)) {
+          // Two windows can follow each other, or be partly counted.
+          assert.ok(most(arrivals, (now, begin) => now >= begin && now < begin + 60_000) <= 120);
+        } else if (/log/.test(limiter.id)) {
           assert.equal(
             most(arrivals, (now, begin) => now >= begin && now < begin + 60_000),
             60,

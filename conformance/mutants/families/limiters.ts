@@ -197,6 +197,92 @@ export const gcra: Kind = {
   take: (state, { limit, periodMs }, now) => ({ ...fresh, at: Math.max(state.at, now) + periodMs / limit }),
 };
 
+/** The same kind on a clock that differs by `offsetMs`. */
+export function shifted(kind: Kind, offsetMs: number): Kind {
+  return {
+    look: (state, size, now) => {
+      const seen = kind.look(state, size, now - offsetMs);
+      return { ...seen, resetMs: seen.resetMs + offsetMs };
+    },
+    take: (state, size, now) => kind.take(state, size, now - offsetMs),
+  };
+}
+
+/** The same kind on a clock that shows only whole seconds. All its times must be whole seconds too. */
+export function inWholeSeconds(kind: Kind): Kind {
+  const second = (now: number): number => Math.floor(now / 1_000) * 1_000;
+  return {
+    look: (state, size, now) => {
+      const seen = kind.look(state, size, second(now));
+      return { ...seen, retryAfterMs: seen.retryAfterMs === 0 ? 0 : second(now) + seen.retryAfterMs - now };
+    },
+    take: (state, size, now) => kind.take(state, size, second(now)),
+  };
+}
+
+/** The requests of this segment of the clock and of those before it that a period contains. Reset is when one leaves. */
+export function segments(segmentMs: number): Kind {
+  const leaves = (time: number, periodMs: number): number => Math.floor(time / segmentMs) * segmentMs + periodMs;
+  const counted = ({ times }: WindowState, periodMs: number, now: number): readonly number[] =>
+    times.filter((time) => leaves(time, periodMs) > now);
+  return {
+    look: (state, { limit, periodMs }, now) => {
+      const times = counted(state, periodMs, now);
+      const freeing = times[Math.max(0, times.length - limit)];
+      return rest(limit - times.length, freeing === undefined ? now : leaves(freeing, periodMs), now);
+    },
+    take: (state, { periodMs }, now) => ({ ...fresh, times: [...counted(state, periodMs, now), now] }),
+  };
+}
+
+/** The requests of the last period. Reset is when the next one of them leaves it. */
+export const movingWindow: Kind = {
+  ...slidingLog,
+  look: (state, size, now) => {
+    const seen = slidingLog.look(state, size, now);
+    const [oldest] = recent(state, size.periodMs, now);
+    return seen.remaining > 0
+      ? { ...seen, resetMs: oldest === undefined ? now : oldest + size.periodMs }
+      : { ...seen, resetMs: now + seen.retryAfterMs };
+  },
+};
+
+/**
+ * As `slidingCounter`, but the first window begins with a request, and a fraction of a request counts as none. Reset is
+ * now, or when the next request is admitted.
+ */
+export const sharesFromFirst: Kind = {
+  look: (state, { limit, periodMs }, now) => {
+    const { at, used, before } = turnedFromFirst(state, periodMs, now);
+    const remaining = limit - Math.floor(used + before * (1 - (now - at) / periodMs) + epsilon);
+    // The first time at which requests of a window that began at `from` weigh less than `most`.
+    const weighsLess = (requests: number, most: number, from: number): number =>
+      Math.floor(from + periodMs * (1 - most / requests) + epsilon) + 1;
+    const next =
+      remaining > 0
+        ? now
+        : used < limit
+          ? weighsLess(before, limit - used, at)
+          : weighsLess(used, limit, at + periodMs);
+    return { remaining: Math.max(0, remaining), resetMs: next, retryAfterMs: next - now };
+  },
+  take: (state, { periodMs }, now) => {
+    const window = turnedFromFirst(state, periodMs, now);
+    return { ...window, used: window.used + 1 };
+  },
+};
+
+/** A bucket that fills continuously. Reset is when it has one more token, or now if it is full. */
+export const bucketByToken: Kind = {
+  ...tokenBucket,
+  look: (state, size, now) => {
+    const used = missing(state, size, now);
+    const needed = used - (Math.ceil(used - epsilon) - 1);
+    const resetMs = used > epsilon ? now + Math.ceil((needed * size.periodMs) / size.limit) : now;
+    return { ...tokenBucket.look(state, size, now), resetMs };
+  },
+};
+
 /** The same kind, with a Reset at which the next request is admitted if none is left. */
 export function withNextReset(kind: Kind): Kind {
   return {
@@ -288,6 +374,46 @@ export const limiters: readonly Limiter[] = [
     'concurrent remaining of a bucket',
     'A token bucket; Remaining is read after concurrent requests.',
     tokenBucket,
+    { readsAfterHits: true },
+  ),
+  limiter(
+    'shifted windows',
+    'Windows of a minute and of a day that begin when the server was started.',
+    shifted(fixedByClock, 23_400),
+    { day: shifted(fixedByClock, 29_000_000) },
+  ),
+  limiter('windows in whole seconds', 'A window begins in the second of a request.', inWholeSeconds(fixedFromFirst), {
+    day: inWholeSeconds(fixedFromFirst),
+  }),
+  limiter(
+    'segments of ten seconds',
+    'The requests of six segments of 10 s; Reset is when the first of them leaves.',
+    shifted(segments(10_000), 3_300),
+    { day: shifted(segments(dayMs / 24), 3_300) },
+  ),
+  limiter(
+    'segments of a second',
+    'The requests of 60 segments of 1 s; Reset is when the first of them leaves.',
+    segments(1_000),
+    { shows: 'minute' },
+  ),
+  limiter('moving window log', 'The requests of the last 60 s and 24 h; Reset is when the first leaves.', movingWindow, {
+    day: movingWindow,
+  }),
+  limiter(
+    'shares from first',
+    'Windows from a request, with a share of the window before; fractions do not count.',
+    sharesFromFirst,
+    { day: sharesFromFirst },
+  ),
+  limiter('bucket by the token', 'A token bucket; Reset is when it has one more token.', bucketByToken),
+  limiter('two buckets of a day', 'A token bucket for the minute and one for the day.', tokenBucket, {
+    day: tokenBucket,
+  }),
+  limiter(
+    'concurrent remaining of a moving log',
+    'The requests of the last 60 s; Remaining is read after concurrent requests.',
+    movingWindow,
     { readsAfterHits: true },
   ),
 ];
@@ -411,6 +537,13 @@ function turned(state: WindowState, periodMs: number, now: number): WindowState 
   const at = Math.floor(now / periodMs) * periodMs;
   if (state.at === at) return state;
   return { ...fresh, at, before: state.at === at - periodMs ? state.used : 0 };
+}
+
+/** The windows at a time. A window begins at the end of the one before, or with the first request after a pause. */
+function turnedFromFirst(state: WindowState, periodMs: number, now: number): WindowState {
+  if (state.at === 0 || now >= state.at + 2 * periodMs) return { ...fresh, at: now };
+  if (now < state.at + periodMs) return state;
+  return { ...fresh, at: state.at + periodMs, before: state.used };
 }
 
 /** The tokens that a bucket lacks, with fractions. */
