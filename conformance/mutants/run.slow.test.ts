@@ -33,18 +33,20 @@ test('an unknown mutant is an error', async () => {
   assert.match(stderr, /--only no-such-mutant: no mutant and no variant has this id/);
 });
 
-test('faults of a family are counted by half, and those of the unseen half are not named', async () => {
+test('faults of a family are counted by group, and those of the unseen half are not named', async () => {
   const [{ name: seen } = { name: '' }] = familiesOf('seen');
   const [{ name: unseen } = { name: '' }] = familiesOf('unseen');
   const count = (...args: string[]) => testMutants('--draws', '1', ...args);
   assert.match((await count('--families', 'seen', '--only', seen)).stdout, /^\| seen \| 1 \| [01] \|/m);
+  const [{ name: later } = { name: '' }] = familiesOf('later');
+  assert.match((await count('--families', 'later', '--only', later)).stdout, /^\| later \| 1 \| [01] \|/m);
   const { stdout } = await count('--families', 'unseen', '--only', unseen);
   assert.match(stdout, /^\| unseen \| 1 \| [01] \|/m);
   assert.doesNotMatch(stdout, /×/);
 });
 
-test('an unknown half is an error', async () => {
+test('an unknown group is an error', async () => {
   const { code, stderr } = await testMutants('--families', 'other');
   assert.equal(code, 2);
-  assert.match(stderr, /--families other: give seen, unseen or all/);
+  assert.match(stderr, /--families other: give seen, unseen, later or all/);
 });

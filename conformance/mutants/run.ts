@@ -6,9 +6,9 @@
  * `--only ID[,ID…]` selects mutants and variants, `--seeds N` sets the number of seeds, and `--real-time` repeats a
  * sample on the system clock instead.
  *
- * `--families seen|unseen|all` measures randomly drawn faults instead, with everything allowed: `--draws N` of each
- * family (default 2). A fault is caught if a requirement of the section that it violates has failed. The exit code is 1
- * if less than 97 % of a half are caught. The missed faults of the unseen half are printed only with `--reveal`.
+ * `--families seen|unseen|later|all` measures randomly drawn faults instead, with everything allowed: `--draws N` of
+ * each family (default 2). A fault is caught if a requirement of the section that it violates has failed. The exit code
+ * is 1 if less than 97 % of a group are caught. The missed faults of the unseen half are printed only with `--reveal`.
  * `--only TEXT` selects faults whose id contains it.
  */
 import { fork } from 'node:child_process';
@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import { faultsOf } from './families/family.ts';
-import { familiesOf, halfNames } from './families/split.ts';
+import { familiesOf, groupNames } from './families/split.ts';
 import { families, mutants } from './mutants.ts';
 import type { Mutant } from './table/changes.ts';
 import { variants } from './variants.ts';
@@ -108,18 +108,18 @@ function printTable(): void {
     console.log(`\nNot caught by the default run: ${missed.map(({ id }) => id).join(', ')}\n`);
 }
 
-/** Prints how many faults of each half are caught. Returns whether they are enough. */
-async function measureFaults(halves: string): Promise<boolean> {
-  const chosenHalves = halfNames.filter((half) => halves === half || halves === 'all');
-  if (chosenHalves.length === 0) {
-    console.error(`test:mutants: --families ${halves}: give seen, unseen or all`);
+/** Prints how many faults of each group are caught. Returns whether they are enough. */
+async function measureFaults(groups: string): Promise<boolean> {
+  const chosenGroups = groupNames.filter((group) => groups === group || groups === 'all');
+  if (chosenGroups.length === 0) {
+    console.error(`test:mutants: --families ${groups}: give seen, unseen, later or all`);
     process.exit(2);
   }
-  const faults = chosenHalves.flatMap((half) =>
-    familiesOf(half)
+  const faults = chosenGroups.flatMap((group) =>
+    familiesOf(group)
       .flatMap((family) => faultsOf(family, Number(values.draws)))
       .filter(({ id }) => id.includes(values.only ?? ''))
-      .map((fault) => ({ ...fault, half })),
+      .map((fault) => ({ ...fault, group })),
   );
   const done = await runAll(
     faults.map(({ id }) => ({ fault: id, seed: 1, mode: 'full' as const, realTime: false })),
@@ -133,20 +133,20 @@ async function measureFaults(halves: string): Promise<boolean> {
     const caught = sections.some((section) => named.includes(section));
     return { ...fault, failed, untestable, caught };
   });
-  console.log('| half | faults | caught | percent | only by another section | no requirement failed |');
+  console.log('| group | faults | caught | percent | only by another section | no requirement failed |');
   console.log('|---|--:|--:|--:|--:|--:|');
-  const shares = chosenHalves.map((half) => {
-    const ofHalf = results.filter((result) => result.half === half);
-    const caught = ofHalf.filter((result) => result.caught).length;
-    const silent = ofHalf.filter(({ failed }) => failed.length === 0).length;
-    const share = ofHalf.length === 0 ? 1 : caught / ofHalf.length;
-    const others = ofHalf.length - caught - silent;
+  const shares = chosenGroups.map((group) => {
+    const ofGroup = results.filter((result) => result.group === group);
+    const caught = ofGroup.filter((result) => result.caught).length;
+    const silent = ofGroup.filter(({ failed }) => failed.length === 0).length;
+    const share = ofGroup.length === 0 ? 1 : caught / ofGroup.length;
+    const others = ofGroup.length - caught - silent;
     const percent = (100 * share).toFixed(1);
-    console.log(`| ${half} | ${ofHalf.length} | ${caught} | ${percent} | ${others} | ${silent} |`);
+    console.log(`| ${group} | ${ofGroup.length} | ${caught} | ${percent} | ${others} | ${silent} |`);
     return share;
   });
-  for (const { half, id, text, sections, failed, untestable, caught } of results) {
-    if (caught || (half === 'unseen' && !values.reveal)) continue;
+  for (const { group, id, text, sections, failed, untestable, caught } of results) {
+    if (caught || (group === 'unseen' && !values.reveal)) continue;
     const known = failed.length === 0 ? '' : `, but ${failed.join(', ')} failed`;
     const lost = untestable === undefined ? '' : `; ${untestable}`;
     console.log(`${id} (section ${sections.join(' or ')}): ${text} Missed${known}${lost}`);

@@ -5,7 +5,7 @@ import { base } from '../server/hooks.ts';
 import { startSmallServer } from '../server/small-server.ts';
 import { faultFamilies, faultOf } from './families.ts';
 import { faultsOf } from './family.ts';
-import { familiesOf } from './split.ts';
+import { familiesOf, groupNames } from './split.ts';
 
 const draws = 3;
 const key = 'test_Qm7rT2xVb9KdLw4sHc8NpZa3';
@@ -22,9 +22,10 @@ describe('the families of faults', () => {
     }
   });
 
-  test('each is in one half', () => {
+  test('each is in one group, and later ones do not change the halves', () => {
+    assert.equal(groupNames.flatMap(familiesOf).length, faultFamilies.length);
+    assert.deepEqual(new Set(groupNames.flatMap(familiesOf)), new Set(faultFamilies));
     const halves = [familiesOf('seen'), familiesOf('unseen')];
-    assert.deepEqual(new Set(halves.flat()), new Set(faultFamilies));
     assert.deepEqual(halves.map(({ length }) => length), [32, 31]);
   });
 

@@ -1,10 +1,17 @@
-/** All families of faults. Their author knew the specification but not the checks. */
+/** All families of faults. Their authors knew the specification but not the checks. */
 import { faultsOf, type Family, type Fault } from './family.ts';
 import { inputFamilies } from './input-faults.ts';
+import { laterFamilies } from './later-faults.ts';
 import { limitFamilies } from './limit-faults.ts';
 import { stateFamilies } from './state-faults.ts';
 
-export const faultFamilies: readonly Family[] = [...limitFamilies, ...inputFamilies, ...stateFamilies];
+/** The first families, of which split.ts makes two halves. */
+export const firstFamilies: readonly Family[] = [...limitFamilies, ...inputFamilies, ...stateFamilies];
+
+/** Families that were added later. */
+export const addedFamilies: readonly Family[] = [...laterFamilies];
+
+export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];
 
 /** The fault with this id, or undefined. */
 export function faultOf(id: string): Fault | undefined {
