@@ -2,6 +2,7 @@
 import { faultsOf, type Family, type Fault } from './family.ts';
 import { inputFamilies } from './input-faults.ts';
 import { laterFamilies } from './later-faults.ts';
+import { laterLimitFamilies } from './later-limit-faults.ts';
 import { limitFamilies } from './limit-faults.ts';
 import { stateFamilies } from './state-faults.ts';
 
@@ -9,7 +10,7 @@ import { stateFamilies } from './state-faults.ts';
 export const firstFamilies: readonly Family[] = [...limitFamilies, ...inputFamilies, ...stateFamilies];
 
 /** Families that were added later. */
-export const addedFamilies: readonly Family[] = [...laterFamilies];
+export const addedFamilies: readonly Family[] = [...laterFamilies, ...laterLimitFamilies];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];
 

@@ -16,26 +16,35 @@ import {
 } from './limiters.ts';
 import type { Random } from './random.ts';
 
-const named = (...ids: readonly string[]): readonly Limiter[] => limiters.filter(({ id }) => ids.includes(id));
+/** The limiters with these ids. */
+export const named = (...ids: readonly string[]): readonly Limiter[] => limiters.filter(({ id }) => ids.includes(id));
 
-const fixed = named('window by the clock', 'window from the first request');
-const logs = named('sliding log', 'sliding log, next request');
-const counters = named('sliding counter', 'sliding counter, next request');
-const buckets = named('token bucket', 'token bucket, next token', 'gcra');
-const requestKinds: readonly Operation[] = ['list', 'create', 'get', 'orders'];
+/** The limiters in groups. */
+export const fixed = named('window by the clock', 'window from the first request');
+export const logs = named('sliding log', 'sliding log, next request');
+export const counters = named('sliding counter', 'sliding counter, next request');
+export const buckets = named('token bucket', 'token bucket, next token', 'gcra');
+/** The operations that the specification names. */
+export const requestKinds: readonly Operation[] = ['list', 'create', 'get', 'orders'];
 
 /** A kind of limiter, chosen so that the four groups are equally frequent. */
-function anyOf(random: Random, groups: readonly (readonly Limiter[])[] = [fixed, logs, counters, buckets]): Limiter {
+export function anyOf(
+  random: Random,
+  groups: readonly (readonly Limiter[])[] = [fixed, logs, counters, buckets],
+): Limiter {
   return random.pick(random.pick(groups));
 }
 
 /** A limiter with another arithmetic of the minute. */
-function changed(limiter: Limiter, change: (kind: Kind) => Partial<Kind>): Change {
+export function changed(limiter: Limiter, change: (kind: Kind) => Partial<Kind>): Change {
   return limiterHooks({ ...limiter, minute: { ...limiter.minute, ...change(limiter.minute) } });
 }
 
 /** A limiter with other headers. It admits the same requests as before. */
-function shownAs(limiter: Limiter, change: (rates: Rates, exchange: Exchange, usage: Usage) => Partial<Rates>): Change {
+export function shownAs(
+  limiter: Limiter,
+  change: (rates: Rates, exchange: Exchange, usage: Usage) => Partial<Rates>,
+): Change {
   const hooks = limiterHooks(limiter);
   return {
     ...hooks,

@@ -220,7 +220,7 @@ export function inWholeSeconds(kind: Kind): Kind {
   };
 }
 
-/** The requests of this segment of the clock and of those before it that a period contains. Reset is when one leaves. */
+/** The requests of this segment of the clock and of those before it within a period. Reset is when one leaves. */
 export function segments(segmentMs: number): Kind {
   const leaves = (time: number, periodMs: number): number => Math.floor(time / segmentMs) * segmentMs + periodMs;
   const counted = ({ times }: WindowState, periodMs: number, now: number): readonly number[] =>
@@ -397,9 +397,12 @@ export const limiters: readonly Limiter[] = [
     segments(1_000),
     { shows: 'minute' },
   ),
-  limiter('moving window log', 'The requests of the last 60 s and 24 h; Reset is when the first leaves.', movingWindow, {
-    day: movingWindow,
-  }),
+  limiter(
+    'moving window log',
+    'The requests of the last 60 s and 24 h; Reset is when the first leaves.',
+    movingWindow,
+    { day: movingWindow },
+  ),
   limiter(
     'shares from first',
     'Windows from a request, with a share of the window before; fractions do not count.',
