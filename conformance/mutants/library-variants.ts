@@ -12,6 +12,7 @@ import {
   tokenBucket,
   fixedByClock,
   take,
+  usedBefore,
   type Kind,
   type Limiter,
 } from './families/limiters.ts';
@@ -83,6 +84,16 @@ const dayCountsRefused: typeof take = (of, state, limits, now) => ({
 const blocked = limiterHooks(both(fixedFromFirst));
 
 export const libraryVariants: readonly Variant[] = [
+  ...[
+    ['from the first request', both(fixedFromFirst, usedBefore(fixedFromFirst, 35))] as const,
+    ['of a moving window', both(movingWindow, usedBefore(movingWindow, 27))] as const,
+    ['with a bucket', { ...both(tokenBucket, usedBefore(fixedByClock, 50)), shows: 'minute' }] as const,
+    ['with shares', both(sharesFromFirst, usedBefore(shifted(fixedByClock, 29_000_000), 44))] as const,
+  ].map(([text, limiter]) => ({
+    id: `last of a day ${text}`,
+    text: `Windows or buckets ${text}; most of the day of a Free key is used up.`,
+    hooks: limiterHooks(limiter),
+  })),
   {
     id: 'express windows',
     text:

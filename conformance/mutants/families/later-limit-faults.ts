@@ -16,6 +16,7 @@ import {
   fixedFromFirst,
   limiterHooks,
   minuteMs,
+  usedBefore,
   type Kind,
   type Limiter,
 } from './limiters.ts';
@@ -442,13 +443,6 @@ const otherKeysHeaders: Family = {
     );
   },
 };
-
-/** The day of a Free key, of which only some requests remain, because others were sent before. */
-const usedBefore = (kind: Kind, left: number): Kind => ({
-  ...kind,
-  look: (state, size, now) =>
-    kind.look(state, size.limit === 1_000 && size.periodMs === dayMs ? { ...size, limit: left } : size, now),
-});
 
 const usedUpDay: Family = {
   name: 'limiter × day × a day that is used up is described or enforced wrongly',

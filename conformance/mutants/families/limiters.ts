@@ -283,6 +283,15 @@ export const bucketByToken: Kind = {
   },
 };
 
+/** The day of a Free key, of which only some requests remain, because others were sent before. */
+export function usedBefore(kind: Kind, left: number): Kind {
+  return {
+    ...kind,
+    look: (state, size, now) =>
+      kind.look(state, size.limit === 1_000 && size.periodMs === dayMs ? { ...size, limit: left } : size, now),
+  };
+}
+
 /** The same kind, with a Reset at which the next request is admitted if none is left. */
 export function withNextReset(kind: Kind): Kind {
   return {
@@ -392,6 +401,12 @@ export const limiters: readonly Limiter[] = [
     { day: shifted(segments(dayMs / 24), 3_300) },
   ),
   limiter(
+    'segments of half a minute',
+    'The requests of two segments of 30 s; Reset is when the first of them leaves.',
+    segments(30_000),
+    { shows: 'minute' },
+  ),
+  limiter(
     'segments of a second',
     'The requests of 60 segments of 1 s; Reset is when the first of them leaves.',
     segments(1_000),
@@ -413,6 +428,12 @@ export const limiters: readonly Limiter[] = [
   limiter('two buckets of a day', 'A token bucket for the minute and one for the day.', tokenBucket, {
     day: tokenBucket,
   }),
+  limiter(
+    'concurrent remaining of shares',
+    'Shares of windows from a request; Remaining is read after concurrent requests.',
+    sharesFromFirst,
+    { readsAfterHits: true },
+  ),
   limiter(
     'concurrent remaining of a moving log',
     'The requests of the last 60 s; Remaining is read after concurrent requests.',
