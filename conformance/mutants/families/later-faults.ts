@@ -60,7 +60,7 @@ const rowCount: Family = {
       ['an array in an array', (list) => [[...list]]],
       ['the number of rows', (list) => new Digits(String(list.length))],
     ]);
-    return fault('4.1 2', `A list with exactly ${rows} rows is ${text}.`, {
+    return fault('4.1 2', `A list whose number of rows is ${rows} is ${text}.`, {
       ...responses(
         ({ body }, exchange) => ofOperation(exchange, 'list') && Array.isArray(body) && body.length === rows,
         (response) => void (response.body = form(response.body as Json[])),
@@ -93,7 +93,7 @@ const animalCount: Family = {
     const factor = random.pick([4, 5, 7, 8]);
     const [when, isThere] = random.pick<readonly [string, (animals: number) => boolean]>([
       [`more than ${count} animals`, (animals) => animals > count],
-      [`exactly ${count} animals`, (animals) => animals === count],
+      [`${count} to ${count + 5} animals`, (animals) => animals >= count && animals <= count + 5],
       [`a number of animals above 12 that is a multiple of ${factor}`, (n) => n > 12 && n % factor === 0],
     ]);
     const [text, change] = random.pick<readonly [string, (page: Pet[], rows: Pet[]) => Pet[]]>([
@@ -148,7 +148,7 @@ const unusualRow: Family = {
   name: 'Pets × one unusual row × it changes how the other rows are shown',
   draw: (random) => {
     const [cause, isUnusual] = random.pick<readonly [string, (pet: Pet) => boolean]>([
-      ['a categoryId above 2^53', (pet) => Number(pet.categoryId) > 2 ** 53],
+      ['a categoryId above 2^53', (pet) => BigInt(pet.categoryId) > 2n ** 53n],
       ['a negative categoryId', (pet) => pet.categoryId.startsWith('-')],
       ['a name that is not ASCII', (pet) => /[^\0-\x7f]/.test(pet.name)],
       ['a name of more than 50 characters', (pet) => pet.name.length > 50],
@@ -203,7 +203,6 @@ const uniqueIndex: Family = {
     const [text, hooks] = random.pick<readonly [string, Change]>([
       ['is a 409', refusing(clash, 409)],
       ['is a 500', refusing(clash, 500)],
-      ['is a 400', refusing(clash, 400)],
       [
         'gets the id of the other animal',
         { newId: (pet, exchange) => same(pet.name, exchange)?.id ?? base.newId(pet, exchange) },
@@ -470,7 +469,7 @@ const removedEarly: Family = {
         (response) => void (response.body = response.body instanceof Map ? [response.body] : []),
       ],
     ]);
-    return fault('4.3 9 7', `getPet ${when} ${how}.`, {
+    return fault('4.3 9 7 2', `getPet ${when} ${how}.`, {
       response: (response, exchange) => {
         if (exchange.operation === 'list' && exchange.query.has('status'))
           remember(exchange, `filtered ${exchange.connection}`, 'yes');
@@ -629,9 +628,6 @@ const memberSpelling: Family = {
         (member) => member.replace(/[_-]/g, '').toLowerCase() === field.toLowerCase(),
       ],
       ['with spaces around it', (member) => member.trim() === field],
-      ['after a dot', (member) => member.endsWith(`.${field}`)],
-      ['with a prefix of an underscore', (member) => member === `_${field}`],
-      ['in the plural', (member) => member === `${field}s`],
     ]);
     // Whatever status an animal without one has, it conforms.
     const overrides = field === 'status' || random.pick([true, false]);
@@ -783,7 +779,7 @@ const deduplication: Family = {
       ['the same first 20 characters of the body', ({ body }) => body.slice(0, 20)],
       ['the same last 20 characters of the body', ({ body }) => body.slice(-20)],
       ['the same X-Request-Id', ({ headers, world }) => String(headers['x-request-id'] ?? world.requests)],
-      ['the same traceparent', ({ headers, world }) => String(headers['traceparent'] ?? world.requests)],
+      ['the same X-Correlation-Id', ({ headers, world }) => String(headers['x-correlation-id'] ?? world.requests)],
       ['the same categoryId and status', (exchange) => `${petOf(exchange).categoryId} ${petOf(exchange).status}`],
     ]);
     const [scope, scopeOf] = random.pick<readonly [string, (exchange: Exchange) => string]>([
@@ -829,7 +825,7 @@ const halfMade: Family = {
     const places = operations.map(nameOf).join(' and ');
     return fault(
       '2 4.1',
-      `For ${milliseconds} ms before the 201, ${places} show ${form} as ${field} of the new animal.`,
+      `For ${milliseconds} ms before the 201, responses of ${places} show ${form} as ${field} of the new animal.`,
       {
         keep: (pet, exchange) => {
           remember(exchange, `making ${pet.id}`, 'yes');
@@ -896,7 +892,7 @@ const lockedOut: Family = {
       ['credentials of another scheme', (authorization) => authorization !== '' && !/^bearer\b/i.test(authorization)],
       ['invalid credentials of any kind', () => true],
     ]);
-    const requests = random.integer(1, 4);
+    const requests = random.integer(2, 4);
     const consecutive = random.pick([true, false]);
     const row = consecutive ? ' in a row' : '';
     return fault(
@@ -1092,7 +1088,7 @@ const leak: Family = {
     ]);
     const resources = random.pick([4, 5, 8, 10, 16, 20]);
     const failing = random.pick<Operation>(['list', 'create', 'get']);
-    const status = random.pick([500, 503, 404]);
+    const status = random.pick([500, 404]);
     return fault(
       allSections,
       `After ${resources} responses of the kind ${what}, the next valid request for ${nameOf(failing)} is a ${status}.`,
@@ -1465,12 +1461,12 @@ const nthOfConnection: Family = {
   draw: (random) => {
     const number = random.pick([5, 8, 10, 16, 20, 32]);
     const each = random.pick([true, false]);
-    const operation = random.pick<Operation>(['list', 'create', 'get', 'orders']);
-    const status = random.pick([400, 404, 408, 500, 503]);
+    const operation = random.pick<Operation>(['list', 'create', 'get']);
+    const status = random.pick([400, 404, 409, 500]);
     const which = each
       ? `Of ${number} valid requests of a connection for ${nameOf(operation)}, one`
       : `After the first ${number} requests of a connection, a valid one for ${nameOf(operation)}`;
-    return fault('4.1 4.2 4.3 4.4', `${which} is a ${status}.`, {
+    return fault('4.1 4.2 4.3', `${which} is a ${status}.`, {
       response: (response, exchange) => {
         if (exchange.operation !== operation || !succeeded(response, exchange)) {
           if (!each) countUp(exchange.world, `requests ${exchange.connection}`);
@@ -1522,7 +1518,7 @@ const moments: Family = {
   draw: (random) => {
     const cycle = random.pick([3, 4, 5, 6, 7, 8, 10]);
     const operation = random.pick<Operation>(['list', 'create', 'get']);
-    const status = random.pick([500, 404, 401, 502]);
+    const status = random.pick([500, 404, 401]);
     return fault(
       '4.1 4.2 4.3 7',
       `In one of ${cycle} seconds, valid requests for ${nameOf(operation)} are a ${status}.`,
