@@ -47,8 +47,17 @@ export function familiesOf(group: Group): readonly Family[] {
       !isAdmitted(at(i)) || at(i).remaining === 0 || at(i).reset * 1_000 >= least + periodMs - lateMs;
     return at(a).reset * 1_000 > other.most + lateMs && !(isNewest(a, one) && isNewest(b, other));
   };
-  const returned = own.map(({ sentAt, receivedAt }) => ({ sentAt, receivedAt }));
   const [sixtyAgo, twoAgo] = [periodMs + tick, 2 * periodMs + tick];
+  /** A log. `until` is the time since which every request still counts at an exchange, by the kit's clock. */
+  const logUntil = (name: string, until: (b: Exchange) => number): Family => ({
+    name,
+    hidden: 0,
+    refill: (a, b) => (isOldest(a, b) ? 0 : Math.max(0, known(at(a).sentAt - sixtyAgo, until(at(b))))),
+    most: (b) => limit - usedBefore(at(b), at(b).receivedAt - until(at(b))).count,
+    floor: (a) => at(a).remaining,
+    least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
+    latest: (_, now) => now + periodMs + 2 * tickMs,
+  });
   return [
     {
       name: 'a fixed window',
@@ -60,18 +69,7 @@ export function familiesOf(group: Group): readonly Family[] {
       least: () => -Infinity,
       latest: (_, now) => now + periodMs + lateMs + tickMs,
     },
-    {
-      name: 'a sliding log',
-      hidden: 0,
-      refill: (a, b) => {
-        if (isOldest(a, b)) return 0;
-        return Math.max(0, known(returned[a]!.sentAt - sixtyAgo, returned[b]!.receivedAt - periodMs + tick));
-      },
-      most: (b) => limit - usedBefore(at(b), periodMs - tick).count,
-      floor: (a) => at(a).remaining,
-      least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
-      latest: (_, now) => now + periodMs + 2 * tickMs,
-    },
+    logUntil('a sliding log', ({ receivedAt }) => receivedAt - periodMs + tick),
     {
       name: 'a sliding counter',
       hidden: 1 - epsilon,
@@ -105,7 +103,34 @@ export function familiesOf(group: Group): readonly Family[] {
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
     ...bucketInSteps(group, timeOf),
+    ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', until)),
   ];
+}
+
+/** The numbers of segments of a sliding log that are considered. Shorter segments are those of a coarse clock. */
+const segmentCounts = [2, 3, 4, 5, 6, 10, 12, 15, 20, 30];
+
+/**
+ * The segments of which a sliding log may consist: each Reset must be the end of one. All requests of a segment leave
+ * the log together. Returns the time since which every request still counts, by the kit's clock.
+ */
+function segmentsOf({ own, limit, isShort, periodMs, clock }: Group): ((b: Exchange) => number)[] {
+  const resets = own.flatMap((one) => (one.remaining < limit && !isBanned(one) ? one.reset * 1_000 : []));
+  const [base] = resets;
+  if (base === undefined || clock === undefined || !isShort) return [];
+  return segmentCounts.flatMap((count) => {
+    const ms = periodMs / count;
+    let [earliest, latest] = [0, 0];
+    for (const reset of resets) {
+      const beyond = reset - base - ms * Math.round((reset - base) / ms);
+      [earliest, latest] = [Math.min(earliest, beyond), Math.max(latest, beyond)];
+    }
+    if (latest - earliest > jitter * 1_000) return [];
+    // Reset may be rounded up or down.
+    const [first, last] = [base + earliest - tickMs, base + latest + tickMs];
+    const ended = ({ receivedAt }: Exchange) => Math.floor((receivedAt + clock.most - first) / ms);
+    return (b: Exchange) => last + (ended(b) + 1) * ms - periodMs - clock.least;
+  });
 }
 
 /**

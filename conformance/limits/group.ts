@@ -56,12 +56,13 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
   const clock = clockOf(all);
   const refused = new Ranks(all.filter(isRefused));
   const notRefused = new Ranks(all.filter((one) => !isRefused(one)));
-  const banned = new Ranks(all.filter((one) => isRefused(one) && isBanned(one)));
+  const bans = bansOf(all, notRefused);
+  const banned = new Ranks(all.filter((one) => isRefused(one) && (isBanned(one) || bans.has(one))));
   const groups = new Map<string, Exchange[]>();
   for (const one of all) {
     if (!Number.isSafeInteger(one.limit) || one.limit < 1) continue; // it means that there is no limit
     const isShort = one.reset * 1_000 - (one.date ?? one.receivedAt) <= longMs;
-    const name = `${one.limit} ${isShort}`;
+    const name = `${one.limit} ${bans.has(one) ? 'ban' : isShort}`;
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [one]);
     else group.push(one);
@@ -76,10 +77,31 @@ export function groupsOf(exchanges: readonly Exchange[], isExclusive: boolean): 
     const mayReturn = new Ranks(all.filter((one) => !isAdmitted(one) && !isRefused(one)));
     return {
       ...{ all, own, limit: own[0]!.limit, isShort, periodMs, isExclusive: isExclusive && isShort, clock },
-      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), isAdmitted, admitted, refused, notRefused, banned, mayReturn },
+      ...{ isAlsoOfDay: groups.has(`${own[0]!.limit} false`), isAdmitted, admitted, mayReturn },
+      ...{ refused, notRefused, banned },
       counted: new Set(counted.map(([failure]) => failure)),
     };
   });
+}
+
+/**
+ * Refusals whose Reset and Retry-After are both the end of a ban: it is later than Reset was before, or than the end of
+ * any window, and others were refused since a request was last admitted (section 8, behaviour 3).
+ */
+function bansOf(all: readonly Exchange[], notRefused: Ranks): ReadonlySet<Exchange> {
+  const bans = new Set<Exchange>();
+  const admitted = new Ranks(all.filter(hasSucceeded));
+  let latest = -Infinity;
+  for (const one of all) {
+    const { date, receivedAt, reset } = one;
+    const now = date ?? receivedAt;
+    const isLater = reset > latest + jitter && now < latest * 1_000;
+    const isLong = reset * 1_000 - now > minuteMs + lateMs;
+    const isBan = endsAtReset(one) && (isLater || isLong) && !isFirstRefusal({ admitted, notRefused }, one);
+    if (isBan) bans.add(one);
+    else latest = Math.max(latest, reset);
+  }
+  return bans;
 }
 
 /** A failed request, and how it failed. */
@@ -197,8 +219,16 @@ export function isBanned({ retryAfterMs, reset, date, receivedAt }: Exchange): b
   return retryAfterMs !== undefined && (date ?? receivedAt) + retryAfterMs > reset * 1_000 + lateMs;
 }
 
+/** Whether Retry-After ends at Reset. */
+export function endsAtReset({ retryAfterMs = Infinity, reset, date, receivedAt }: Exchange): boolean {
+  return Math.abs((date ?? receivedAt) + retryAfterMs - reset * 1_000) <= lateMs;
+}
+
 /** Whether no request was refused since the last admitted one, so that the server has no reason for a ban. */
-export function isFirstRefusal({ admitted, notRefused }: Group, refusal: Exchange): boolean {
+export function isFirstRefusal(
+  { admitted, notRefused }: Pick<Group, 'admitted' | 'notRefused'>,
+  refusal: Exchange,
+): boolean {
   const last = admitted.list[admitted.received(refusal.sentTurn) - 1];
   if (last === undefined) return false;
   const others = notRefused.between(last, refusal) - (isRefused(refusal) ? 1 : 2);

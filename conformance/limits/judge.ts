@@ -9,7 +9,7 @@ import type { Violation } from '../verdicts/results.ts';
 import { clockOf, isBefore, isRefused, type Exchange } from './exchange.ts';
 import { judgeGroup, type Contradiction } from './fit.ts';
 import {
-  countedBetween, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, usedBetween, type Group,
+  countedBetween, endsAtReset, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, usedBetween, type Group,
 } from './group.ts';
 
 /** The verdict of a history on one requirement. */
@@ -87,7 +87,8 @@ function waitsOf(group: Group, isWhole: boolean) {
         continue;
       }
       const latestNow = clock === undefined ? Infinity : b.receivedAt + clock.most;
-      if (isRefused(a) && b.reset > a.reset + jitter && !isBanned(b) && latestNow < reset - lateMs) {
+      const isLonger = b.reset > a.reset + jitter && !isBanned(b) && !endsAtReset(b);
+      if (isRefused(a) && isLonger && latestNow < reset - lateMs) {
         const required = `Reset ${a.reset}, because no request was admitted since`;
         contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.reset}` });
       }

@@ -137,14 +137,6 @@ export const libraryVariants: readonly Variant[] = [
     })),
   },
   {
-    id: 'log of attempts',
-    text: 'The requests of the last 60 s, refused ones included.',
-    hooks: countingRefused({ ...both(slidingLog, fixedByClock), shows: 'minute' }, (of, state, limits, now) => ({
-      ...state,
-      minute: take(of, state, limits, now).minute,
-    })),
-  },
-  {
     id: 'shares of attempts',
     text: 'A sliding counter from the first request, in which refused requests count.',
     hooks: countingRefused({ ...both(sharesFromFirst, fixedByClock), shows: 'minute' }, (of, state, limits, now) => ({
