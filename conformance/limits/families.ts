@@ -40,19 +40,22 @@ export function familiesOf(group: Group): readonly Family[] {
   const usedBefore = admissionsOf(group);
   const tick = Math.min(tickMs, periodMs / 2);
   /** Whether Reset, if it is when the oldest request leaves the log, shows that none leaves between two exchanges. */
-  const isOldest = (a: number, b: number): boolean => {
+  const isOldest = (a: number, b: number, late: number): boolean => {
     const [one, other] = [timeOf(at(a)), timeOf(at(b))];
     if (one === undefined || other === undefined) return false;
     const isNewest = (i: number, { least }: { least: number }) =>
       !isAdmitted(at(i)) || at(i).remaining === 0 || at(i).reset * 1_000 >= least + periodMs - lateMs;
-    return at(a).reset * 1_000 > other.most + lateMs && !(isNewest(a, one) && isNewest(b, other));
+    return at(a).reset * 1_000 > other.most + late && !(isNewest(a, one) && isNewest(b, other));
   };
   const [sixtyAgo, twoAgo] = [periodMs + tick, 2 * periodMs + tick];
-  /** A log. `until` is the time since which every request still counts at an exchange, by the kit's clock. */
-  const logUntil = (name: string, until: (b: Exchange) => number): Family => ({
+  /**
+   * A log. `until` is the time since which every request still counts at an exchange, by the kit's clock, and `late` how
+   * much later than its end Reset may be.
+   */
+  const logUntil = (name: string, late: number, until: (b: Exchange) => number): Family => ({
     name,
     hidden: 0,
-    refill: (a, b) => (isOldest(a, b) ? 0 : Math.max(0, known(at(a).sentAt - sixtyAgo, until(at(b))))),
+    refill: (a, b) => (isOldest(a, b, late) ? 0 : Math.max(0, known(at(a).sentAt - sixtyAgo, until(at(b))))),
     most: (b) => limit - usedBefore(at(b), at(b).receivedAt - until(at(b))).count,
     floor: (a) => at(a).remaining,
     least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
@@ -69,7 +72,7 @@ export function familiesOf(group: Group): readonly Family[] {
       least: () => -Infinity,
       latest: (_, now) => now + periodMs + lateMs + tickMs,
     },
-    logUntil('a sliding log', ({ receivedAt }) => receivedAt - periodMs + tick),
+    logUntil('a sliding log', lateMs, ({ receivedAt }) => receivedAt - periodMs + tick),
     {
       name: 'a sliding counter',
       hidden: 1 - epsilon,
@@ -103,7 +106,7 @@ export function familiesOf(group: Group): readonly Family[] {
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
     ...bucketInSteps(group, timeOf),
-    ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', until)),
+    ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', tickMs, until)),
   ];
 }
 

@@ -120,6 +120,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest, `Reset ${latest.reset} or later`, `${b.reset}`);
     } else if (family.isFixed && isEarly && now !== undefined && now < latest!.reset * 1_000 - lateMs) {
       contradicts('limits.resets', latest!, `Reset ${latest!.reset} until that time`, `${b.reset}, before that time`);
+    } else if (family.isFixed && isEarly && group.isShort && b.reset < latest!.reset + (minuteMs - lateMs) / 1_000) {
+      const required = `Reset ${latest!.reset}, or a minute later`;
+      contradicts('limits.resets', latest!, required, `${b.reset}`);
     } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && mustBeRefused(group, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (b.remaining > bound + epsilon) {

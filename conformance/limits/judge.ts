@@ -92,10 +92,11 @@ function waitsOf(group: Group, isWhole: boolean) {
         const required = `Reset ${a.reset}, because no request was admitted since`;
         contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.reset}` });
       }
-      // Further requests may get the key banned. Then the wait ends later than the one that was announced.
+      // Further requests may get the key banned. Then the wait ends later than any that was announced before.
       const endOf = (one: Exchange) => one.receivedAt + (one.retryAfterMs ?? Infinity);
       const announced = a.retryAfterMs === undefined ? b.sentAt + reset - now : endOf(a);
-      if (countedBetween(a, b) > 1 && (isBanned(b) || endOf(b) > announced + lateMs)) continue;
+      const isNew = !ownRefusals.some((one) => isBefore(one, a) && endOf(one) >= endOf(b) - lateMs);
+      if (countedBetween(a, b) > 1 && isNew && (isBanned(b) || endOf(b) > announced + lateMs)) continue;
       const seconds = (ms: number) => `${Math.ceil(ms / 1_000)} s`;
       if (waited && hasSteadyClock && isRefused(a)) {
         const wait = seconds(a.retryAfterMs!);

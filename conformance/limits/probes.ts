@@ -4,11 +4,12 @@
  *
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
  *   and more if it is admitted, because requests may have returned to a bucket.
- * - In a new window: a pause, which shows whether requests become available one by one; as many requests as remain, and
- *   one more afterwards; then one at Reset and one after Retry-After, the earlier first, until one is admitted. The
- *   client obeys the headers here, so the server has no reason for a ban.
- * - In the next window: a pause until its middle; as many requests as remain and one more at the same time; some
- *   requests during the wait, first those that fail; again one at Reset.
+ * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
+ *   one; as many requests as remain, and one more afterwards; then one at Reset and one after Retry-After, the earlier
+ *   first, until one is admitted. The client obeys the headers here, so the server has no reason for a ban.
+ * - In the next window: a pause, so that most of a window has passed; as many requests as remain and one more at the
+ *   same time; some requests during the wait, first those that fail; again one at Reset; and one more than remain then,
+ *   if these are few.
  *
  * At most five requests are refused in a window, because a server may ban a key for more (section 8, behaviour 3).
  *
@@ -17,22 +18,28 @@
  */
 import { longWindowMs } from '../client/pacing.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
-import { isRefused, type Exchange } from './exchange.ts';
+import { hasSucceeded, isRefused, type Exchange } from './exchange.ts';
 import { isBanned } from './group.ts';
 
 /** How the probes are sent. */
 export interface Prober<T> {
   /** Sends requests at the same time, regardless of the limits. Returns the exchanges of those with all headers. */
   send(requests: readonly T[]): Promise<readonly Exchange[]>;
+  /** Sends a request with another key. */
+  sendOther(): Promise<void>;
   sleep(ms: number, reason: string): Promise<void>;
   /** An estimate of the server's time that is never ahead of it. */
   serverTime(): number;
 }
 
-/** The requests that are sent as probes: the most frequent one, others that succeed, and some that fail and count. */
+/**
+ * The requests that are sent as probes: the most frequent one, others that succeed, those of them that create nothing,
+ * and some that fail and count.
+ */
 export interface Kinds<T> {
   readonly small: T;
   readonly others: readonly T[];
+  readonly reads: readonly T[];
   readonly failing: readonly T[];
 }
 
@@ -66,11 +73,15 @@ const maxLate = 30;
 /** The pause in which some requests return to a limiter that returns them one by one. */
 const refillMs = 2_500;
 
-/** The pause before the limit is reached in the middle of a window. */
-const middleMs = 25_000;
+/** The number of requests after that, and the pause before each. */
+const refillTries = 6;
+const shortMs = 400;
+
+/** The pause before the limit is reached late in a window. */
+const lateInWindowMs = 50_000;
 
 /** During shorter waits, no request is sent to see whether the limit holds. */
-const minSpacedMs = 8_000;
+const minSpacedMs = 4_000;
 
 /** The accuracy with which the server's clock is determined, in seconds: a Date has whole seconds. */
 const clockAccuracy = 1 / 32;
@@ -80,13 +91,22 @@ const clockAccuracy = 1 / 32;
  *
  * @throws Inconclusive if the headers do not allow it
  */
-export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: Kinds<T>): Promise<void> {
+export async function exhaust<T>(prober: Prober<T>, { small, others, reads, failing }: Kinds<T>): Promise<void> {
+  /** When a request may be sent again, by the kit's clock, according to the 429 that states the earliest time. */
+  let retryAt = Infinity;
+  const send = async (requests: readonly T[]): Promise<readonly Exchange[]> => {
+    const exchanges = await prober.send(requests);
+    if (exchanges.some(hasSucceeded)) retryAt = Infinity;
+    for (const { receivedAt, retryAfterMs = Infinity } of exchanges.filter(isRefused))
+      retryAt = Math.min(retryAt, receivedAt + retryAfterMs);
+    return exchanges;
+  };
   const one = async (request = small): Promise<Exchange> => {
-    const [exchange] = await prober.send([request]);
+    const [exchange] = await send([request]);
     if (exchange !== undefined) return exchange;
     throw new Inconclusive('a response lacks a rate limit header, or the value of one is not an integer');
   };
-  const untilReset = (last: Exchange): number => {
+  const untilEnd = (last: Exchange): number => {
     const ms = last.reset * 1_000 - prober.serverTime();
     if (ms <= maxWindowMs) return ms;
     const minutes = Math.ceil(ms / 60_000);
@@ -95,12 +115,13 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
 
   /** Sends as many requests as remain, in halves, so that a server that admits fewer refuses few, and then `more`. */
   const useUp = async (last: Exchange, more: number): Promise<Exchange> => {
+    const usual = [small, ...reads];
     let left = last.remaining;
     if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
     for (let first = true; ; first = false) {
       const count = left > lastFew ? Math.ceil(left / 2) : left + more;
-      const some = Array.from({ length: count }, (_, i) => (first ? (others[i] ?? small) : small));
-      const exchanges = count === 0 ? [] : await prober.send(some);
+      const some = Array.from({ length: count }, (_, i) => (first ? others[i] : undefined) ?? usual[i % usual.length]!);
+      const exchanges = count === 0 ? [] : await send(some);
       const refusal = exchanges.findLast(isRefused);
       if (refusal !== undefined) return refusal;
       if (left <= lastFew) break;
@@ -114,10 +135,11 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
   /** Sends a request at the limit until it is refused. */
   const atLimit = async (last: Exchange, request = small): Promise<Exchange> => {
     for (let i = 0; i < maxTries; i++) {
-      const [exchange] = await prober.send([request]);
+      const [exchange] = await send([request]);
       last = exchange ?? last;
       if (exchange !== undefined && isRefused(exchange)) break;
     }
+    await prober.sendOther();
     return last;
   };
 
@@ -126,19 +148,21 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
     let [last, left] = [refusal, probes];
-    const retryAt = prober.serverTime() + (refusal.retryAfterMs ?? Infinity);
-    const ofReset = refusal.reset * 1_000;
-    const resetAt = ofReset + (retryAt > ofReset + 2 * turnMs ? turnMs : afterResetMs);
-    for (const at of [retryAt, resetAt].sort((a, b) => a - b)) {
-      let ms = at - prober.serverTime();
-      if (ms > (at === resetAt ? maxWindowMs : longWindowMs)) continue;
-      for (const part = ms / (left + 1); left > 0 && ms > minSpacedMs && isRefused(last); left--) {
+    const untilRetry = () => retryAt - last.receivedAt;
+    const untilReset = () => refusal.reset * 1_000 - prober.serverTime();
+    const afterMs = untilRetry() > untilReset() + 2 * turnMs ? turnMs : afterResetMs;
+    const waits = [
+      { until: untilRetry, most: longWindowMs, reason: 'Retry-After of a 429' },
+      { until: () => untilReset() + afterMs, most: maxWindowMs, reason: 'Reset of a 429' },
+    ];
+    for (const { until, most, reason } of waits.sort((a, b) => a.until() - b.until())) {
+      if (until() > most) continue;
+      for (const part = until() / (left + 1); left > 0 && until() > minSpacedMs && isRefused(last); left--) {
         await prober.sleep(part, 'the limit must hold until then');
         last = await one(late[next++ % late.length]);
-        ms = at - prober.serverTime();
       }
       if (!isRefused(last)) break;
-      await prober.sleep(Math.max(0, ms), at === resetAt ? 'Reset of a 429' : 'Retry-After of a 429');
+      await prober.sleep(Math.max(0, until()), reason);
       last = await one();
     }
     return last;
@@ -146,7 +170,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
 
   /** The first exchange of a window, if possible. */
   const fresh = async (last: Exchange): Promise<Exchange> => {
-    await prober.sleep(Math.max(0, untilReset(last)) + turnMs, 'a new window of the key that is brought to its limit');
+    await prober.sleep(Math.max(0, untilEnd(last)) + turnMs, 'a new window of the key that is brought to its limit');
     let first = await one();
     for (let i = 0; i < maxLate && isRefused(first) && first.reset <= last.reset && !isBanned(first); i += 10) {
       await prober.sleep(10_000, 'the window has not ended at its Reset');
@@ -159,7 +183,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
   };
 
   let last = await one();
-  untilReset(last);
+  untilEnd(last);
   for (let part = 1 / 2; part >= clockAccuracy; part /= 2) {
     const ahead = (1 - part) * 1_000 - (prober.serverTime() % 1_000);
     await prober.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
@@ -174,17 +198,23 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, failing }: 
 
   // A new window.
   last = await fresh(last);
-  await prober.sleep(refillMs, 'to see whether requests become available one by one');
+  const refill = 'to see whether requests become available one by one';
+  await prober.sleep(refillMs, refill);
+  for (let i = 0; i < refillTries; i++) {
+    await one();
+    await prober.sleep(shortMs, refill);
+  }
   last = await useUp(await one(), 0);
   if (!isRefused(last)) return;
   last = await recover(last, 0);
   if (isRefused(last)) last = await fresh(last);
   if (wasBanned) return;
 
-  // The middle of the next one.
-  await prober.sleep(middleMs, 'the middle of a window');
+  // Late in the next one.
+  await prober.sleep(lateInWindowMs, 'most of a window');
   last = await useUp(await one(), 1);
   if (!isRefused(last)) return;
   last = await atLimit(last, late[next++ % late.length]);
-  if (isRefused(last)) await recover(last, 2);
+  if (isRefused(last)) last = await recover(last, 2);
+  if (!isRefused(last) && last.remaining <= lastFew) await useUp(last, 1);
 }
