@@ -19,7 +19,10 @@ export interface Counts {
   readonly withoutKey: number;
 }
 
-/** Numbers, whose names end in the unit, or short texts: `limit_requests` → 60, `windows` → `fixed`. */
+/**
+ * By names that never change: numbers, whose names end in the unit, or short texts: `limit_requests` → 60, `windows` →
+ * `fixed`.
+ */
 export type Figures = Readonly<Record<string, number | string>>;
 
 /**
@@ -64,9 +67,6 @@ export interface ScenarioResult extends Outcome, Counts {
   readonly timeline: readonly Second[];
 }
 
-/** All figures and latencies, by names that do not change: `boundary.limit_requests`. */
-export type Metrics = Readonly<Record<string, number>>;
-
 export interface LimitsReport {
   readonly format: 3;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
@@ -87,7 +87,6 @@ export interface LimitsReport {
   /** Why the run could not be finished. */
   readonly aborted?: string;
   readonly totals: Readonly<Record<Verdict, number>>;
-  readonly metrics: Metrics;
   /** 0 if every demand was met, 1 if one was not, 2 if the server could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */

@@ -12,7 +12,6 @@ import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
 import { countsOf, keyedIn, secondsOf, type Entry } from './log.ts';
-import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
@@ -122,7 +121,6 @@ export class Run {
       sent: { ...client.sent, most: client.budget },
       ...(this.#aborted !== undefined && { aborted: this.#aborted }),
       totals,
-      metrics: metricsOf(this.#results),
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
       scenarios: this.#results,
     };
