@@ -8,7 +8,7 @@ import { arePeersInstalled, peerVersions } from '../peers/install.ts';
 import { withClients } from './check.ts';
 import { send } from './running-target.ts';
 import { peerCommand, peers, startPeer } from './targets.ts';
-import { checkService } from './testing/service.ts';
+import { byName, checkService } from './testing/service.ts';
 
 const skip =
   !arePeersInstalled() && 'the peers are not installed for this Node: node --import tsx peers/install.ts';
@@ -78,11 +78,11 @@ describe('the peers', () => {
             key,
           );
           assert.deepEqual(
-            responses.map(({ headers }) => headers['x-ratelimit-remaining']),
+            responses.map((response) => byName(response)['x-ratelimit-remaining']),
             ['1', '0', '0'],
             key,
           );
-          const { headers } = responses[2]!;
+          const headers = byName(responses[2]!);
           const after = Number(headers['retry-after']);
           assert.ok(
             headers['x-ratelimit-limit'] === '2' && after >= least && after <= most,
@@ -91,7 +91,7 @@ describe('the peers', () => {
         }
         const unknown = await ask(first, 'wrong');
         assert.deepEqual(
-          [unknown.status, unknown.headers['x-ratelimit-limit'], unknown.headers['x-ratelimit-remaining']],
+          [unknown.status, byName(unknown)['x-ratelimit-limit'], byName(unknown)['x-ratelimit-remaining']],
           [401, '60', '59'],
         );
         const created = await ask(first, 'free', '/pets', JSON.stringify(animal(1)));

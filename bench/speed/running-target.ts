@@ -1,8 +1,7 @@
 /** A running target: where it listens, its keys, and how a workload is sent to it. */
-import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { Agent } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
+import { exchangeHttp, type HttpResponse } from '../../conformance/client/http.ts';
 import type { LoadRequest } from '../measure/client.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import type { Exchange, Workload } from './workloads.ts';
@@ -23,14 +22,12 @@ export interface RunningTarget {
   readonly isRecorded?: true;
 }
 
-export interface Response {
-  readonly status: number;
-  /** Name, value, name, value, as received. */
-  readonly rawHeaders: readonly string[];
-  /** By lower-case name. */
-  readonly headers: IncomingMessage['headers'];
+export interface Response extends Pick<HttpResponse, 'status' | 'headers'> {
   readonly body: string;
 }
+
+const agent = new Agent({ keepAlive: true });
+const timeoutMs = 30_000;
 
 /** The animals that a target has confirmed as created, without their ids, by their ids. */
 export type Created = Map<number, object>;
@@ -75,21 +72,14 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
-/** Sends a request on a new connection that the client would keep open. Rejects if there is no response within 30 s. */
+/** Sends a request with the client of the kit. Rejects if there is no response. */
 export async function send(
   url: string, { method = 'GET', headers = {}, body }: Partial<Pick<LoadRequest, 'method' | 'headers' | 'body'>> = {},
 ): Promise<Response> {
-  const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
-  const outgoing = request(url, {
-    method,
-    headers: { ...headers, ...length, Connection: 'keep-alive' },
-    agent: false,
-    signal: AbortSignal.timeout(30_000),
-  });
-  outgoing.end(body);
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const { statusCode = 0, rawHeaders, headers: byName } = response;
-  return { status: statusCode, rawHeaders, headers: byName, body: await text(response) };
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  const message = { url, method, headers: Object.entries(headers), body: bytes, agent, timeoutMs };
+  const response = await exchangeHttp(message);
+  return { ...response, body: Buffer.from(response.body).toString() };
 }
 
 /** The responses of a target to each request of a workload, or to the first `count`. */

@@ -104,9 +104,8 @@ async function record(target: RunningTarget, workload: Workload): Promise<readon
 }
 
 /** The headers of a response without those that Node adds itself. */
-function headersOf({ rawHeaders }: Response): readonly string[] {
-  const added = ['date', 'connection', 'keep-alive'];
-  return rawHeaders.filter((_, i) => !added.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
+function headersOf({ headers }: Response): readonly string[] {
+  return headers.filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name.toLowerCase())).flat();
 }
 
 /** A key of a peer, and its limits. */

@@ -9,7 +9,8 @@ import { get, type Workload } from '../workloads.ts';
  */
 export async function checkService(target: RunningTarget, workload: Workload): Promise<void> {
   for (const response of await responsesTo(target, workload, 10)) {
-    const { status, headers } = response;
+    const { status } = response;
+    const headers = byName(response);
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
       assert.match(String(headers[name]), /^\d+$/, `a ${status} must have a number in ${name}`);
     }
@@ -29,6 +30,11 @@ export async function checkService(target: RunningTarget, workload: Workload): P
     const invalid = await send(`${target.baseUrl}/pets`, { ...create, body: '{"name":"Rex"}' });
     checkError(invalid, 400, 'a create without a category');
   }
+}
+
+/** The headers of a response by their names in lower case. */
+export function byName({ headers }: Response): Readonly<Record<string, string>> {
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function checkError({ status, body }: Response, right: number, what: string): void {
