@@ -7,11 +7,11 @@ import {
   figureColumn, figures, find, ratioColumn, ratios, resultTable, runExperiments, spread, spreadText, type Result,
 } from './measure/experiments.ts';
 import { BenchDatabase, noServer } from './scale/database.ts';
-import { measureOnDatabase, measurePeer, onDatabase, peer } from './scale/targets.ts';
+import { onDatabase, peer, peerOn, serversOn } from './scale/targets.ts';
 import { admissions, created, gets, keys, lists } from './scale/workloads.ts';
 import { arePeersInstalled, installPeers, peerVersions } from './peers/install.ts';
 import { progress } from './measure/progress.ts';
-import { measureServers, type ScaleSample } from './speed/check.ts';
+import { loadOf, type LoadTarget, type ScaleSample } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
 import { animals, type Workload } from './speed/workloads.ts';
 import { table } from './table.ts';
@@ -73,35 +73,19 @@ async function measure({ quick: isQuick }: { readonly quick: boolean }, here: Ma
   if (!isQuick) progress('installing the peers, if they are not');
   const unusable = !isQuick ? installPeers() : arePeersInstalled() ? undefined : 'the peers are not installed';
 
-  interface ScaleTarget {
-    readonly target: string;
-    readonly measureUnder: (workload: Workload) => Promise<ScaleSample>;
-  }
-  const compared = own.map(({ name, start }): ScaleTarget => ({
-    target: name,
-    measureUnder: async (workload) => measureServers([await start(workload)], workload, settings),
-  }));
-  const servers = [1, 2, 4].map((count): ScaleTarget => ({
-    target: count === 1 ? onDatabase : `${count} × ${onDatabase}`,
-    measureUnder: (workload) => measureOnDatabase(database, count, workload, settings),
-  }));
-  const alternative: ScaleTarget = {
-    target: peer,
-    measureUnder: (workload) => measurePeer(database, workload, settings, unusable),
-  };
-  const plan: readonly (readonly [Workload, readonly ScaleTarget[]])[] = [
+  const servers = [1, 2, 4].map((count) => serversOn(database, count));
+  const alternative = peerOn(database, unusable);
+  const plan: readonly (readonly [Workload, readonly LoadTarget[]])[] = [
     [admissions.oneKey, servers],
     [admissions.manyKeys, servers],
-    [lists, [...compared, ...servers]],
-    [gets, [...compared, servers[0]!]],
-    [created.oneKey, [...compared, ...servers, alternative]],
+    [lists, [...own, ...servers]],
+    [gets, [...own, servers[0]!]],
+    [created.oneKey, [...own, ...servers, alternative]],
     [created.manyKeys, [servers[0]!, alternative]],
   ];
-  const results = await runExperiments(plan.flatMap(([workload, targets]) =>
-    targets.map(({ target, measureUnder }) => ({
-      ...{ workload: workload.title, target },
-      measure: () => measureUnder(workload),
-    }))), settings.processes);
+  const experiments = plan.flatMap(([workload, targets]) =>
+    targets.map((target) => loadOf(target, workload, settings)));
+  const results = await runExperiments(experiments, settings.processes);
   const judged = bounds.map((bound) => ({ ...bound, measured: measuredFor(bound, results) }));
   return {
     paragraphs: [

@@ -8,7 +8,7 @@ import { machineLine, quickRun, runBench, thoroughRun } from './measure/command.
 import { runExperiments } from './measure/experiments.ts';
 import { progress } from './measure/progress.ts';
 import { installPeers, peerVersions } from './peers/install.ts';
-import { measureServers } from './speed/check.ts';
+import { loadOf } from './speed/check.ts';
 import { allFigures, writeDocuments } from './speed/report.ts';
 import { ours, ownTargets, peers } from './speed/targets.ts';
 import { creates, reads, workloads } from './speed/workloads.ts';
@@ -38,14 +38,8 @@ vary with the load of the machine.`,
     if (given.peers) progress('installing the peers, if they are not');
     const targets = [...own, ...(given.peers ? peers(installPeers()) : [])];
     const experiments = (given.peers ? [...reads, ...creates] : workloads).flatMap((workload) =>
-      targets.filter((target) => target.workloads.includes(workload)).map((target) => ({
-        ...{ workload: workload.title, target: target.name },
-        measure: async () => {
-          const running = [await target.start(workload)];
-          const { databaseCpu: _, ...sample } = await measureServers(running, workload, settings);
-          return sample;
-        },
-      })));
+      targets.filter((target) => target.workloads.includes(workload))
+        .map((target) => loadOf(target, workload, settings)));
     const results = await runExperiments(experiments, settings.processes);
     if (results.every(({ samples }) => samples.length === 0)) {
       throw new NotStarted(`nothing was measured: ${results[0]?.problem}`);

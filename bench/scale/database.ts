@@ -20,6 +20,7 @@ export class BenchDatabase {
   readonly keys: readonly string[];
   readonly #cluster: Cluster;
   readonly #filled: string;
+  #last: string | undefined;
 
   /**
    * Starts a server with a database that has animals and keys. Resolves to null if there is no PostgreSQL.
@@ -43,14 +44,12 @@ export class BenchDatabase {
     this.keys = keys;
   }
 
-  /** The result of `task` with the URL of a fresh database, empty or with animals and keys, which is then dropped. */
-  async with<T>(content: 'empty' | 'filled', task: (url: string) => Promise<T>): Promise<T> {
-    const url = await createDatabase(this.#cluster.url, content === 'filled' ? nameIn(this.#filled) : undefined);
-    try {
-      return await task(url);
-    } finally {
-      await execute(this.#cluster.url, `drop database ${nameIn(url)} with (force)`);
-    }
+  /** Drops the last fresh database, and returns the URL of a new one, empty or with animals and keys. */
+  async fresh(content: 'empty' | 'filled'): Promise<string> {
+    const { url } = this.#cluster;
+    if (this.#last !== undefined) await execute(url, `drop database ${nameIn(this.#last)} with (force)`);
+    this.#last = await createDatabase(url, content === 'filled' ? nameIn(this.#filled) : undefined);
+    return this.#last;
   }
 
   /** Resolves to the version, for example `PostgreSQL 15.14`. */

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
 import { LoadClient } from '../measure/client.ts';
-import type { Result } from '../measure/experiments.ts';
+import type { Experiment, Result } from '../measure/experiments.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
 import { progress } from '../measure/progress.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
@@ -17,16 +17,31 @@ export interface ScaleSample extends Sample {
   readonly databaseCpu: number;
 }
 
+/** A target that is compared by loads. */
+export interface LoadTarget {
+  readonly name: string;
+  /** Starts a fresh process, or several that share the workload. Rejects with the reason if that fails. */
+  readonly start: (workload: Workload) => Promise<RunningTarget | readonly RunningTarget[]>;
+}
+
+/** Measures a target under a workload. */
+export function loadOf(
+  { name, start }: LoadTarget, workload: Workload, duration: Duration,
+): Experiment<keyof ScaleSample> {
+  const measure = async () => measureServers([await start(workload)].flat(), workload, duration);
+  return { workload: workload.title, target: name, measure };
+}
+
 /**
  * Measures servers that share a workload, after they were warmed up, and stops them. Of several servers, the numbers of
  * requests are added, and the other figures are means.
  *
- * @param databaseCpu returns the CPU time that the database has used so far
  * @throws Error that states which response was wrong, or how a server ended
  */
 export async function measureServers(
-  servers: readonly RunningTarget[], workload: Workload, duration: Duration, databaseCpu = (): number => NaN,
+  servers: readonly RunningTarget[], workload: Workload, duration: Duration,
 ): Promise<ScaleSample> {
+  const { databaseCpu = () => NaN } = servers[0]!;
   const share = { ...workload, connections: workload.connections / servers.length };
   try {
     return await withClients(servers.map((target) => ({ target, workload: share })), async (clients) => {

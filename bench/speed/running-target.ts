@@ -20,6 +20,8 @@ export interface RunningTarget {
   readonly spentKey: string;
   /** Every response is a recorded one: nothing is created, and a create can return another animal than was sent. */
   readonly isRecorded?: true;
+  /** Returns the CPU time that its database has used so far, in microseconds. */
+  readonly databaseCpu?: () => number;
 }
 
 export interface Response extends Pick<HttpResponse, 'status' | 'headers'> {
