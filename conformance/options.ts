@@ -117,30 +117,17 @@ export function readOptions(
   };
   if (given.list === true) return { ...planned, write: given['read-only'] !== true, list };
 
-  const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
-  const baseUrlText = baseUrlGiven?.text;
-  const apiKeyGiven = givenBy('--api-key', given['api-key'], 'API_KEY', environment);
+  const server = serverOf(given, environment);
   const exhaustKeyGiven = givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment);
-  const [apiKey, exhaustKey] = [keyOf(apiKeyGiven), keyOf(exhaustKeyGiven)];
-  if (baseUrlText !== undefined && apiKey === undefined)
-    throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
-  if (baseUrlText === undefined && apiKey !== undefined)
-    throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
+  const exhaustKey = keyOf(exhaustKeyGiven);
   if (given.write === true && given['read-only'] === true)
     throw new UsageError('--write and --read-only cannot be combined');
-  const baseUrl = baseUrlGiven === undefined ? undefined : baseUrlOf(baseUrlGiven);
-  const proxy = proxyOf(baseUrl, environment);
   // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
   const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
   const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
   return {
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(proxy !== undefined && { proxy }),
-    ...(apiKey !== undefined && { apiKey }),
-    ...(exhaustKey !== undefined && { exhaustKey }),
-    ...((apiKeyGiven ?? exhaustKeyGiven) !== undefined && {
-      keySources: { apiKey: apiKeyGiven?.source, exhaustKey: exhaustKeyGiven?.source },
-    }),
+    ...server,
+    ...(exhaustKey !== undefined && { exhaustKey, exhaustKeySource: exhaustKeyGiven!.source }),
     only,
     ...(exclude.length > 0 && { exclude }),
     strict: given.strict ?? false,
@@ -200,8 +187,33 @@ export function isLoopback(baseUrl: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
 }
 
+/** A server that is not this project's own, and its key. */
+export type GivenServer = Pick<Options, 'baseUrl' | 'proxy' | 'apiKey' | 'keySource'>;
+
+/**
+ * The server that flags and environment name; empty if they name none.
+ *
+ * @throws UsageError if something is invalid, or if there is a URL without a key or a key without a URL
+ */
+export function serverOf(
+  flags: { readonly 'base-url'?: string | undefined; readonly 'api-key'?: string | undefined },
+  environment: NodeJS.ProcessEnv,
+): GivenServer {
+  const url = givenBy('--base-url', flags['base-url'], 'BASE_URL', environment);
+  const key = givenBy('--api-key', flags['api-key'], 'API_KEY', environment);
+  const apiKey = keyOf(key);
+  if (url === undefined && key === undefined) return {};
+  if (key === undefined || apiKey === undefined)
+    throw new UsageError('--base-url needs a key: set --api-key KEY, or API_KEY in the environment');
+  if (url === undefined)
+    throw new UsageError('a key without a server: set --base-url URL, or BASE_URL in the environment');
+  const baseUrl = baseUrlOf(url);
+  const proxy = proxyOf(baseUrl, environment);
+  return { baseUrl, ...(proxy !== undefined && { proxy }), apiKey, keySource: key.source };
+}
+
 /** A value of the command line or the environment. */
-export interface Given {
+interface Given {
   readonly text: string;
   /** The flag or the variable that it comes from. */
   readonly source: string;
@@ -250,8 +262,8 @@ export function keyOf(given: Given | undefined): string | undefined {
  *
  * @throws UsageError if its variable is invalid
  */
-export function proxyOf(baseUrl: string | undefined, environment: NodeJS.ProcessEnv): Proxy | undefined {
-  if (baseUrl === undefined || isLoopback(baseUrl)) return undefined;
+function proxyOf(baseUrl: string, environment: NodeJS.ProcessEnv): Proxy | undefined {
+  if (isLoopback(baseUrl)) return undefined;
   try {
     return proxyFor(baseUrl, environment);
   } catch (error) {
@@ -264,7 +276,7 @@ export function proxyOf(baseUrl: string | undefined, environment: NodeJS.Process
  *
  * @throws UsageError if it is invalid
  */
-export function baseUrlOf({ text, source }: Given): string {
+function baseUrlOf({ text, source }: Given): string {
   let url;
   try {
     url = new URL(text);

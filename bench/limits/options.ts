@@ -1,21 +1,13 @@
 /** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
 import {
-  baseUrlOf, givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, proxyOf, UsageError,
+  givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, type GivenServer,
 } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
-import type { Proxy } from '../../conformance/client/proxy.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { scenarios } from './scenarios.ts';
 import type { Settings } from './settings.ts';
 
-export interface Options extends Settings {
-  /** Absent: this project's own server. */
-  readonly baseUrl?: string;
-  /** The proxy through which it is reached. */
-  readonly proxy?: Proxy;
-  readonly apiKey?: string;
-  /** The flag or variable that it comes from. */
-  readonly keySource?: string;
+export interface Options extends Settings, GivenServer {
   readonly neighbourKey?: string;
   /** In the order in which they run. */
   readonly names: readonly string[];
@@ -83,35 +75,27 @@ const flags = {
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options | 'help' {
   const { values: given, positionals } = parseFlags({ args: [...args], options: flags, allowPositionals: true });
   if (given.help === true) return 'help';
-  const baseUrlGiven = givenBy('--base-url', given['base-url'], 'BASE_URL', environment);
-  const baseUrlText = baseUrlGiven?.text;
-  const apiKeyGiven = givenBy('--api-key', given['api-key'], 'API_KEY', environment);
-  const apiKey = keyOf(apiKeyGiven);
+  const server = serverOf(given, environment);
+  const { baseUrl, apiKey } = server;
   const neighbourKey = keyOf(givenBy('--neighbour-key', given['neighbour-key'], 'NEIGHBOUR_KEY', environment));
   const names = namesOf(positionals);
-  const rules: readonly (readonly [broken: boolean, message: string])[] = [
-    [baseUrlText !== undefined && apiKey === undefined, '--base-url needs a key: API_KEY, or --api-key KEY'],
-    [baseUrlText === undefined && apiKey !== undefined, 'a key without a server: --base-url URL, or BASE_URL'],
-    [baseUrlText === undefined && neighbourKey !== undefined,
-      "--neighbour-key is for --base-url: the keys of this project's own server are created as needed"],
-    [apiKey !== undefined && apiKey === neighbourKey, '--neighbour-key must be another key than --api-key'],
-  ];
-  const broken = rules.find(([isBroken]) => isBroken);
-  if (broken !== undefined) throw new UsageError(broken[1]);
-  const baseUrl = baseUrlGiven === undefined ? undefined : baseUrlOf(baseUrlGiven);
+  if (neighbourKey !== undefined && baseUrl === undefined) {
+    const reason = "the keys of this project's own server are created as needed";
+    throw new UsageError(`--neighbour-key is for --base-url: ${reason}`);
+  }
+  if (neighbourKey !== undefined && neighbourKey === apiKey) {
+    throw new UsageError('--neighbour-key must be another key than --api-key');
+  }
   const remote = baseUrl !== undefined && !isLoopback(baseUrl);
   if (remote && given.remote !== true) {
     throw new UsageError(`${new URL(baseUrl).host} is not this machine: --remote allows driving it to its limits`);
   }
-  const proxy = proxyOf(baseUrl, environment);
   const planText = given.plan ?? (baseUrl === undefined ? 'business' : undefined);
   const plan = planText === undefined ? undefined : oneOf('--plan', planText, Object.keys(plans) as Plan[]);
   const ceilings = remote ? elsewhere : local;
   const upTo = (flag: keyof typeof local) => integer(`--${flag}`, given[flag], 1, ceilings[flag]);
   return {
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(proxy !== undefined && { proxy }),
-    ...(apiKey !== undefined && { apiKey, keySource: apiKeyGiven!.source }),
+    ...server,
     ...(neighbourKey !== undefined && { neighbourKey }),
     ...(plan !== undefined && { plan }),
     connections: upTo('connections'),

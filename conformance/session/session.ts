@@ -34,8 +34,8 @@ export interface SessionOptions {
   /** The proxy through which the server is reached. */
   readonly proxy?: Proxy;
   readonly apiKey: string;
-  /** The flags or variables that the keys come from. */
-  readonly keySources?: { readonly apiKey: string | undefined; readonly exhaustKey: string | undefined };
+  /** The flag or variable that the key comes from. */
+  readonly keySource?: string;
   /** Ids, or prefixes of ids, of the requirements to check; empty for all. */
   readonly only: readonly string[];
   /** Ids, or prefixes of ids, of the requirements that are not checked. */
@@ -54,6 +54,7 @@ export interface SessionOptions {
   readonly readOnly: boolean;
   readonly exhaust: boolean;
   readonly exhaustKey?: string;
+  readonly exhaustKeySource?: string;
   readonly plan?: Plan;
   readonly categoryId?: bigint;
   /** The time limit for a complete response; 30 s if absent. */
@@ -156,9 +157,9 @@ export class Session {
    * @throws Untestable if the server does not respond, or rejects a key
    */
   async open(): Promise<void> {
-    const { apiKey = 'API_KEY', exhaustKey = 'EXHAUST_KEY' } = this.options.keySources ?? {};
-    await this.#tryKey(this.key, apiKey);
-    if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, exhaustKey);
+    const { keySource = 'API_KEY', exhaustKeySource = 'EXHAUST_KEY' } = this.options;
+    await this.#tryKey(this.key, keySource);
+    if (this.exhaustKey !== this.key) await this.#tryKey(this.exhaustKey, exhaustKeySource);
     this.fixtures.useListedCategories();
     const hasLists = await this.#tryFilters();
     if (this.mayWrite && this.history.count() === 0) {
