@@ -35,7 +35,10 @@ test('an unknown workload and a folder without a build are reported in one line'
   const results = temporaryFolder(t);
   for (const [flags, message] of [
     [['--workload', 'all'], /^bench:bursts: --workload must be list or status or get[^\n]*\n$/],
-    [['--quick', '--build', '/nowhere'], /\nbench:bursts: \/nowhere\/server\.js does not exist[^\n]*\n$/],
+    [
+      ['--quick', '--build', '/nowhere'],
+      /\nbench:bursts: nothing was measured: \/nowhere\/server\.js does not exist[^\n]*\n$/,
+    ],
   ] as const) {
     const command = [process.execPath, '--import', 'tsx', 'bench/bursts.ts', ...flags];
     const { code, stderr } = await new Program(t, command, { BENCH_RESULTS: results }).ended;

@@ -2,9 +2,9 @@
 import { integer, oneOf } from '../conformance/options.ts';
 import { burstsNote, quickBursts, thoroughBursts } from './measure/bursts.ts';
 import { machineLine, runBench } from './measure/command.ts';
-import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
+import { figureColumn, ratioColumn, resultTable, runExperiments } from './measure/experiments.ts';
 import { progress } from './measure/progress.ts';
-import { runBursts } from './speed/check.ts';
+import { burstsOf } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
 import { creates, reads, workloads } from './speed/workloads.ts';
 
@@ -44,7 +44,7 @@ minute for each workload.`,
     const groups = chosen.map((workload) =>
       targets.filter(({ workloads: able }) => able.includes(workload)).map(({ name, start }) =>
         ({ name, workload, start: () => start(workload) })));
-    const results = await runBursts(groups, processes, bursts);
+    const results = await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes);
     return {
       paragraphs: [resultTable(results, columns), burstsNote(bursts, processes), machineLine(here)],
       results: { results },

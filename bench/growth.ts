@@ -5,10 +5,10 @@ import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/s
 import { create, workloadsOf } from './growth/workloads.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
-import { figureColumn, ratioColumn, resultTable } from './measure/experiments.ts';
+import { figureColumn, ratioColumn, resultTable, runExperiments } from './measure/experiments.ts';
 import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
-import { runBursts, stopTargets, withClients } from './speed/check.ts';
+import { burstsOf, stopTargets, withClients } from './speed/check.ts';
 
 const smallAnimals = 1_000;
 /** The snapshot of many more animals is longer than the longest string that `JSON.parse` can read. */
@@ -60,7 +60,7 @@ async function measureGrowth(
   const onLarge = workloadsOf(large.animals, requestCount);
   const groups = workloadsOf(small.animals, requestCount).map((workload, i) =>
     [{ ...small, workload }, { ...large, workload: onLarge[i]! }]);
-  const results = await runBursts(groups, processes, bursts);
+  const results = await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes);
   const snapshots: Snapshot[] = [];
   for (let pass = 1; pass <= processes; pass++) {
     progress(`snapshot ${pass} of ${processes} under load`);

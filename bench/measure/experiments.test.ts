@@ -44,8 +44,8 @@ describe('the runner', () => {
     const order: string[] = [];
     const experiments = ['a', 'b', 'c'].map((target): Experiment => ({
       workload: 'list',
-      target,
-      measure: async () => sample({ requests: order.push(target) }),
+      targets: [target],
+      measure: async () => [sample({ requests: order.push(target) })],
     }));
     const results = await runExperiments(experiments, 3);
     assert.equal(order.join(''), 'abccbaabc');
@@ -61,19 +61,28 @@ describe('the runner', () => {
 
   it('has no figures of a target that failed once, and continues with the others', async () => {
     let runs = 0;
-    const failing = async (): Promise<Sample> => {
+    const failing = async (): Promise<Sample[]> => {
       if (++runs === 2) throw new Error('200 expected, 500 received\nmore');
-      return sample();
+      return [sample()];
     };
+    const failingOnly = { workload: 'list', targets: ['a'], measure: failing };
     const [a, b] = await runExperiments(
-      [
-        { workload: 'list', target: 'a', measure: failing },
-        { workload: 'list', target: 'b', measure: async () => sample() },
-      ],
-      3,
-    );
+      [failingOnly, { workload: 'list', targets: ['b'], measure: async () => [sample()] }], 3);
     assert.deepEqual(a, { workload: 'list', target: 'a', samples: [], problem: '200 expected, 500 received' });
     assert.deepEqual([b!.samples.length, runs], [3, 2]);
+    runs = 1;
+    const nothing = { name: 'NotStarted', message: 'nothing was measured: 200 expected, 500 received' };
+    await assert.rejects(runExperiments([failingOnly], 3), nothing);
+  });
+
+  it('has a result for each target of those that are measured together', async () => {
+    let runs = 0;
+    const measure = async () => [sample({ requests: ++runs }), sample({ requests: ++runs })];
+    const results = await runExperiments([{ workload: 'list', targets: ['a', 'b'], measure }], 2);
+    assert.deepEqual(
+      results.map(({ target, samples }) => [target, ...samples.map(({ requests }) => requests)]),
+      [['a', 1, 3], ['b', 2, 4]],
+    );
   });
 });
 

@@ -1,19 +1,23 @@
 /** The runner of the speed and growth benches, and the table that they print. */
+import { NotStarted } from '../../harness/program.ts';
 import { ratioText, table } from '../table.ts';
 import { quantile, type Sample } from './load.ts';
 import { progress } from './progress.ts';
 
-/** One target under one workload. `F`: the names of its figures. */
+/** Targets under one workload that are measured together, or one alone. `F`: the names of its figures. */
 export interface Experiment<F extends string = keyof Sample> {
   readonly workload: string;
-  readonly target: string;
-  /** Starts a fresh process of the target, measures it, and stops it. Rejects if a response is wrong. */
-  readonly measure: () => Promise<Figures<F>>;
+  readonly targets: readonly string[];
+  /** Starts a fresh process of each target, measures them, and stops them. Rejects if a response is wrong. */
+  readonly measure: () => Promise<readonly Figures<F>[]>;
 }
 
 type Figures<F extends string> = Readonly<Record<F, number>>;
 
-export interface Result<F extends string = keyof Sample> extends Omit<Experiment<F>, 'measure'> {
+/** The figures of one target under one workload. */
+export interface Result<F extends string = keyof Sample> {
+  readonly workload: string;
+  readonly target: string;
   /** One for each process; none if there was a problem. */
   readonly samples: readonly Figures<F>[];
   readonly problem?: string;
@@ -24,28 +28,32 @@ export interface Result<F extends string = keyof Sample> extends Omit<Experiment
  * in speed by more than 10 % throughout their lives, so one process is not enough. Experiments that are adjacent in the
  * list are measured one after the other. Every second pass is in reverse order, so that no target always follows the
  * same other one.
+ *
+ * @throws NotStarted if nothing could be measured
  */
 export async function runExperiments<F extends string>(
   all: readonly Experiment<F>[], processes: number,
 ): Promise<readonly Result<F>[]> {
-  const samples = new Map(all.map((experiment): [Experiment<F>, Figures<F>[]] => [experiment, []]));
-  const problems = new Map<Experiment<F>, string>();
+  const runs = all.map(({ workload, targets, measure }) =>
+    ({ workload, targets, measure, samples: [] as (readonly Figures<F>[])[], problem: undefined as string | undefined }));
   for (let pass = 1; pass <= processes; pass++) {
-    for (const experiment of pass % 2 === 1 ? all : all.toReversed()) {
-      if (problems.has(experiment)) continue;
-      progress(`process ${pass} of ${processes} of each target`, `${experiment.workload}, ${experiment.target}`);
+    for (const run of pass % 2 === 1 ? runs : runs.toReversed()) {
+      if (run.problem !== undefined) continue;
+      progress(`process ${pass} of ${processes} of each target`, [run.workload, ...run.targets].join(', '));
       try {
-        samples.get(experiment)!.push(await experiment.measure());
+        run.samples.push(await run.measure());
       } catch (error) {
-        problems.set(experiment, (error as Error).message.split('\n')[0]!);
+        run.problem = (error as Error).message.split('\n')[0]!;
       }
     }
   }
-  return all.map((experiment) => {
-    const { measure: _, ...about } = experiment;
-    const problem = problems.get(experiment);
-    return problem === undefined ? { ...about, samples: samples.get(experiment)! } : { ...about, samples: [], problem };
-  });
+  if (runs.every(({ problem }) => problem !== undefined)) {
+    throw new NotStarted(`nothing was measured: ${runs[0]!.problem}`);
+  }
+  return runs.flatMap(({ workload, targets, samples, problem }) => targets.map((target, i): Result<F> => {
+    if (problem !== undefined) return { workload, target, samples: [], problem };
+    return { workload, target, samples: samples.map((of) => of[i]!) };
+  }));
 }
 
 /** The minimum, median and maximum of the figures of several processes. */

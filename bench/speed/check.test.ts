@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
 import type { Duration } from '../measure/load.ts';
-import { measureServers, runBursts, withClients } from './check.ts';
+import { burstsOf, measureServers, withClients } from './check.ts';
 import type { RunningTarget } from './running-target.ts';
 import { checkService } from './testing/service.ts';
 import { errorResponse, right, serve, type TargetResponse } from './testing/target.ts';
@@ -102,7 +102,7 @@ describe('a target that goes wrong while it is measured', () => {
     const targets = [await serveUntil(t, Infinity), await serveUntil(t, 120)];
     const group = targets.map((target) => ({ name: 'target', workload: get, start: async () => target }));
     const bursts = { requests: 50, warmUp: 1, counted: 2 };
-    await assert.rejects(runBursts([group], 1, bursts), message);
+    await assert.rejects(burstsOf(group, bursts).measure(), message);
   });
 
   it('has no figures if a create is not stored', async (t) => {

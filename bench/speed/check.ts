@@ -2,9 +2,8 @@
 import { rmSync } from 'node:fs';
 import { measureBursts, type Bursts, type BurstSample } from '../measure/bursts.ts';
 import { LoadClient } from '../measure/client.ts';
-import type { Experiment, Result } from '../measure/experiments.ts';
+import type { Experiment } from '../measure/experiments.ts';
 import { measureLoad, warmUp, type Duration, type Sample } from '../measure/load.ts';
-import { progress } from '../measure/progress.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import { requestsOf, responsesTo, type Created, type RunningTarget } from './running-target.ts';
 import type { Workload } from './workloads.ts';
@@ -28,8 +27,8 @@ export interface LoadTarget {
 export function loadOf(
   { name, start }: LoadTarget, workload: Workload, duration: Duration,
 ): Experiment<keyof ScaleSample> {
-  const measure = async () => measureServers([await start(workload)].flat(), workload, duration);
-  return { workload: workload.title, target: name, measure };
+  const measure = async () => [await measureServers([await start(workload)].flat(), workload, duration)];
+  return { workload: workload.title, targets: [name], measure };
 }
 
 /**
@@ -72,25 +71,10 @@ export interface BurstTarget {
   readonly start: () => Promise<RunningTarget>;
 }
 
-/**
- * Compares the servers of each group by bursts, in `processes` fresh processes of each. Those of a group run at the
- * same time.
- *
- * @throws Error that states which response was wrong, or how a target ended
- */
-export async function runBursts(
-  groups: readonly (readonly BurstTarget[])[], processes: number, bursts: Bursts,
-): Promise<readonly Result<keyof BurstSample>[]> {
-  const results = groups.map((group) =>
-    group.map(({ name, workload }) => ({ workload: workload.title, target: name, samples: [] as BurstSample[] })));
-  for (let pass = 1; pass <= processes; pass++) {
-    for (const [index, group] of groups.entries()) {
-      progress(`process ${pass} of ${processes} of each server`, group[0]!.workload.title);
-      const samples = await measureGroup(group, bursts);
-      for (const [i, sample] of samples.entries()) results[index]![i]!.samples.push(sample);
-    }
-  }
-  return results.flat();
+/** Compares servers that run at the same time by bursts. */
+export function burstsOf(group: readonly BurstTarget[], bursts: Bursts): Experiment<keyof BurstSample> {
+  const measure = () => measureGroup(group, bursts);
+  return { workload: group[0]!.workload.title, targets: group.map(({ name }) => name), measure };
 }
 
 async function measureGroup(group: readonly BurstTarget[], bursts: Bursts): Promise<readonly BurstSample[]> {
