@@ -23,6 +23,12 @@ export interface Result<F extends string = keyof Sample> {
   readonly problem?: string;
 }
 
+/** An experiment, the figures of its targets in each process so far, and why there are no more. */
+interface Run<F extends string> extends Experiment<F> {
+  readonly samples: (readonly Figures<F>[])[];
+  problem?: string;
+}
+
 /**
  * Measures each experiment in `processes` fresh processes, one after the other. Two processes of one program can differ
  * in speed by more than 10 % throughout their lives, so one process is not enough. Experiments that are adjacent in the
@@ -34,8 +40,7 @@ export interface Result<F extends string = keyof Sample> {
 export async function runExperiments<F extends string>(
   all: readonly Experiment<F>[], processes: number,
 ): Promise<readonly Result<F>[]> {
-  const runs = all.map(({ workload, targets, measure }) =>
-    ({ workload, targets, measure, samples: [] as (readonly Figures<F>[])[], problem: undefined as string | undefined }));
+  const runs = all.map((experiment): Run<F> => ({ ...experiment, samples: [] }));
   for (let pass = 1; pass <= processes; pass++) {
     for (const run of pass % 2 === 1 ? runs : runs.toReversed()) {
       if (run.problem !== undefined) continue;
