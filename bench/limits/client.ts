@@ -63,8 +63,8 @@ export class LimitsClient {
   budget = 0;
   readonly serverClock = new ServerClock();
   readonly #options: ClientOptions;
-  /** The client of each key, and of requests without one; and how many requests it may have sent. */
-  readonly #clients = new Map<Key | undefined, { readonly client: Client; readonly limit: { maxRequests: number } }>();
+  /** The client of each key, and of requests without one. */
+  readonly #clients = new Map<Key | undefined, Client>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -72,7 +72,7 @@ export class LimitsClient {
 
   /** How many requests have been sent. */
   get sent(): Readonly<Record<'withKey' | 'withoutKey', number>> {
-    const all = [...this.#clients.values()].map(({ client }) => client.sent);
+    const all = [...this.#clients.values()].map(({ sent }) => sent);
     const sum = (of: 'withKey' | 'withoutKey') => all.reduce((total, sent) => total + sent[of], 0);
     return { withKey: sum('withKey'), withoutKey: sum('withoutKey') };
   }
@@ -101,9 +101,9 @@ export class LimitsClient {
     if (withKey + withoutKey + amount > this.budget) {
       throw new NoRequestsLeft(`${count(amount, 'more request')} would exceed the ${grouped(this.budget)} announced`);
     }
-    const { client, limit } = this.#clientOf(key);
+    const client = this.#clientOf(key);
     const before = sentBy(client);
-    limit.maxRequests = before + amount;
+    client.maxRequests = before + amount;
     const connections = Array.from({ length: Math.min(load.connections, amount) }, () => client.connect());
     const end = () => {
       client.interrupt(signal.reason as Error);
@@ -120,14 +120,12 @@ export class LimitsClient {
     return { responses, lost: sentBy(client) - before - responses.length, lateMs };
   }
 
-  #clientOf(key: Key | undefined) {
-    const known = this.#clients.get(key);
-    if (known !== undefined) return known;
+  #clientOf(key: Key | undefined): Client {
     const { baseUrl, proxy, clock } = this.#options;
-    const limit = { baseUrl, proxy, clock, wait: (ms: number) => clock.sleep(ms), maxRequests: 0 };
-    const made = { client: new Client(limit), limit };
-    this.#clients.set(key, made);
-    return made;
+    const wait = (ms: number) => clock.sleep(ms);
+    const client = this.#clients.get(key) ?? new Client({ baseUrl, proxy, clock, wait });
+    this.#clients.set(key, client);
+    return client;
   }
 
   /** Sends requests of a load on one connection, until none is left. */

@@ -99,7 +99,8 @@ interface ClientOptions {
 }
 
 export class Client {
-  /** The most requests that may be sent without a valid key. */
+  /** The most requests that may be sent, and those of them without a valid key. */
+  maxRequests: number;
   maxKeyless = Infinity;
   readonly baseUrl: string;
   readonly serverClock = new ServerClock();
@@ -123,6 +124,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl;
+    this.maxRequests = options.maxRequests ?? Infinity;
     this.#options = options;
     this.#agent = agentFor(options.baseUrl, options.proxy, { keepAlive: true, maxSockets: maxConnections });
     const pacer = (perMinute?: number) => new Pacer(perMinute, this.serverClock);
@@ -308,9 +310,8 @@ export class Client {
 
   #count({ credential: { key } }: Request): void {
     if (this.#interruption !== undefined) throw this.#interruption;
-    const { maxRequests, clock } = this.#options;
-    if (maxRequests !== undefined && this.sent.withKey + this.sent.withoutKey >= maxRequests)
-      throw new NoRequestsLeft(`--max-requests ${maxRequests} is reached`);
+    if (this.sent.withKey + this.sent.withoutKey >= this.maxRequests)
+      throw new NoRequestsLeft(`--max-requests ${this.maxRequests} is reached`);
     if (this.#slow >= maxSlow)
       throw new NoRequestsLeft(`the server is too slow: ${this.#slow} responses took more than ${slowMs / 1000} s`);
     const givenUp = this.#givenUp.get(key);
@@ -320,7 +321,7 @@ export class Client {
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     this.#counts[key].sent++;
-    this.#pacers[key].sending(clock.now());
+    this.#pacers[key].sending(this.#options.clock.now());
   }
 }
 
