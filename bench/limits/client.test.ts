@@ -43,12 +43,11 @@ test('exactly as many requests as requested, on as many connections, with the ke
   }
   await sender.send({ key: undefined, amount: 3, connections: 2 });
   assert.deepEqual(sender.sent, { withKey: 71, withoutKey: 3 });
-  const messages = received.map(({ message }) => message);
-  const numbers = messages.map(({ number }) => number).sort((a, b) => a - b);
+  const numbers = received.map(({ number }) => number).sort((a, b) => a - b);
   assert.deepEqual(numbers, Array.from({ length: 71 }, (_, i) => i + 1), 'its requests are numbered across all loads');
-  assert.ok(messages.every(({ number, ended, sentBy }) => ended < number && number <= sentBy));
-  assert.deepEqual([messages.at(-1)!.ended, messages.at(-1)!.sentBy], [70, 71]);
-  assert.deepEqual(received[0]!.reading, { limit: 60, remaining: 7, reset: 1_795_262_460 });
+  assert.ok(received.every(({ number, ended, sentBy }) => ended < number && number <= sentBy));
+  assert.deepEqual([received.at(-1)!.ended, received.at(-1)!.sentBy], [70, 71]);
+  assert.deepEqual(received[0]!.rateLimits, { limit: 60, remaining: 7, reset: 1_795_262_460 });
   assert.ok(received[0]!.latencyMs > 0);
   assert.deepEqual(
     [server.received[0]!.url, server.received[0]!.headers.authorization, server.received.at(-1)!.headers.authorization],
@@ -98,7 +97,7 @@ test('a server that cuts connections: never more requests than requested, and th
   assert.equal(responses.length + lost, 40);
   cuts = false;
   const { responses: [next] } = await sender.send({ key, amount: 1, connections: 1 });
-  const { number, ended, sentBy } = next!.message;
+  const { number, ended, sentBy } = next!;
   assert.deepEqual([number, ended, sentBy], [41, 40, 41], 'lost requests count');
 });
 

@@ -11,7 +11,7 @@ import { listPets } from '../../conformance/client/requests.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import { wrongKey, type Key } from './keys.ts';
-import { responseOf, type Response } from './responses.ts';
+import type { Response } from './responses.ts';
 
 /** What to send: `GET /pets?limit=1`, `amount` times. */
 export interface Load {
@@ -149,11 +149,12 @@ export class LimitsClient {
       const request = { ...listPets(credentialOf(load, nth), { limit: 1 }), connection };
       const [number, sentMs] = [sentBy(client) + 1, stopwatch()];
       try {
-        const message = await client.exchange(request);
-        const isRepeated = message.number > number; // its connection broke, and the kit opened another one
-        const response = responseOf(message, stopwatch() - sentMs + waitedMs, opening || isRepeated);
-        opening = /\bclose\b/i.test(message.all('Connection').join());
-        this.serverClock.learn(message);
+        const received = await client.exchange(request);
+        const isRepeated = received.number > number; // its connection broke, and the kit opened another one
+        const latencyMs = stopwatch() - sentMs + waitedMs;
+        const response: Response = Object.assign(received, { latencyMs, opening: opening || isRepeated });
+        opening = /\bclose\b/i.test(response.all('Connection').join());
+        this.serverClock.learn(response);
         under.responses.push(response);
         under.over ||= load.until?.(response) === true;
       } catch (error) {

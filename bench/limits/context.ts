@@ -12,7 +12,7 @@ import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
 import type { Key, Keys } from './keys.ts';
 import type { Entry } from './log.ts';
-import { isAdmitted, isRefused, type Read, type Response } from './responses.ts';
+import { isAdmitted, isRead, isRefused, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
 
 /** The longest window that a run waits for. */
@@ -129,44 +129,43 @@ export class ScenarioContext {
     if (before !== undefined) {
       this.#requireShort(key, before);
       // If nothing remains, the server would refuse a request.
-      if (isRefused(before) || before.reading.remaining === 0) await this.#untilOpen(before);
+      if (isRefused(before) || before.rateLimits.remaining === 0) await this.#untilOpen(before);
       else if (this.#isFresh(before)) return before;
     }
     for (let turn = 1; ; turn++) {
       const response = await this.probe(key);
       const name = key === this.keys.main ? 'key' : 'second key';
       if (response.status === 401) throw new Inconclusive(`the ${name} returned 401 instead of 200`);
-      const { reading } = response;
-      if (reading === undefined) throw new Inconclusive(`a ${response.status} has no X-RateLimit headers`);
-      const read = { ...response, reading };
-      const { limit, remaining } = reading;
-      this.#requireShort(key, read);
-      if (this.#isFresh(read) || (isAdmitted(read) && turn > maxTurns)) {
+      if (!isRead(response)) throw new Inconclusive(`a ${response.status} has no X-RateLimit headers`);
+      const { limit, remaining } = response.rateLimits;
+      this.#requireShort(key, response);
+      if (this.#isFresh(response) || (isAdmitted(response) && turn > maxTurns)) {
         if (remaining > maxRemaining) throw new Inconclusive(`${remaining} requests remain, more than ${maxRemaining}`);
         if (remaining < 1) throw new Inconclusive('Remaining is 0 at the beginning of a window');
-        return read;
+        return response;
       }
-      if (turn > maxTurns) throw new Inconclusive(`the key got ${read.status} after it waited as told`);
+      if (turn > maxTurns) throw new Inconclusive(`the key got ${response.status} after it waited as told`);
       // If most requests are still missing after a whole window, they return gradually.
       if (turn > 1 && remaining < limit / 2) await this.sleep(minuteMs, 'until all requests of the key are back');
-      else await this.#untilOpen(read);
+      else await this.#untilOpen(response);
     }
   }
 
   /** When a refused client may retry, by the bench's clock; undefined if Retry-After does not state it. */
-  retryAt({ message, receivedAt }: Response): number | undefined {
-    const ms = retryAfterMs(message, this.client.serverClock.time(receivedAt));
+  retryAt(response: Response): number | undefined {
+    const { receivedAt } = response;
+    const ms = retryAfterMs(response, this.client.serverClock.time(receivedAt));
     return ms === undefined ? undefined : receivedAt + ms;
   }
 
   /** The milliseconds until the window of a response ends, at most. */
-  leftMs({ reading }: Read): number {
-    return reading.reset * 1_000 - this.client.serverClock.time(this.clock.now());
+  leftMs({ rateLimits }: Read): number {
+    return rateLimits.reset * 1_000 - this.client.serverClock.time(this.clock.now());
   }
 
   /** Whether a response was the first of a window that lasts long enough. */
   #isFresh(read: Read): boolean {
-    const { limit, remaining } = read.reading;
+    const { limit, remaining } = read.rateLimits;
     const left = this.leftMs(read);
     const first = isAdmitted(read) && remaining === limit - 1 && remaining <= maxRemaining;
     return first && left >= minLeftMs && left <= maxWindowMs;
@@ -174,7 +173,7 @@ export class ScenarioContext {
 
   /** @throws Inconclusive if a key has to wait too long, as after a ban, or its limit is not that of its plan */
   #requireShort(key: Key, read: Read): void {
-    const { limit, remaining } = read.reading;
+    const { limit, remaining } = read.rateLimits;
     const banned = this.#refusedMs(read);
     const longer = `Retry-After is another ${duration(banned / 1_000)}: perhaps a ban`;
     if (banned > maxWindowMs) throw new Inconclusive(longer);
@@ -196,15 +195,15 @@ export class ScenarioContext {
   /** Waits until both Retry-After and Reset have passed. */
   async #untilOpen(read: Read): Promise<void> {
     await this.sleep(this.#refusedMs(read), 'as long as Retry-After says');
-    await this.untilServer(read.reading.reset * 1_000, 'until the key has a fresh window');
+    await this.untilServer(read.rateLimits.reset * 1_000, 'until the key has a fresh window');
   }
 
   #received(key: Key, response: Response): void {
-    const { reading } = response;
-    if (reading === undefined) return;
-    const before = this.#read.get(key)?.reading;
+    if (!isRead(response)) return;
+    const { reset, remaining } = response.rateLimits;
+    const before = this.#read.get(key)?.rateLimits;
     // The server may not count concurrent requests in the order in which it responds.
-    const stale = before?.reset === reading.reset && before.remaining < reading.remaining;
-    if (!stale) this.#read.set(key, { ...response, reading });
+    const stale = before?.reset === reset && before.remaining < remaining;
+    if (!stale) this.#read.set(key, response);
   }
 }

@@ -30,7 +30,7 @@ export function secondsOf(entries: readonly Entry[], origin: number): readonly S
     else group.push(entry);
   }
   const seconds = [...groups].map(([name, group]): Second => {
-    const remaining = group.flatMap(({ response }) => response.reading?.remaining ?? []);
+    const remaining = group.flatMap(({ response }) => response.rateLimits?.remaining ?? []);
     const second = { at: parseInt(name), client: clientOf(group[0]!), ...countsOf(group) };
     return remaining.length === 0 ? second : { ...second, remaining: [remaining[0]!, remaining.at(-1)!] };
   });

@@ -1,32 +1,21 @@
-/**
- * A response as the bench uses it: its status, its rate limit headers, when it was received, and its latency.
- */
+/** A response as the kit's client received it, with its latency. */
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
 import { grouped } from '../../conformance/report/words.ts';
 
 /** The three headers that every response carries. `reset` is in Unix seconds, by the server's clock. */
 export type Reading = NonNullable<KitResponse['rateLimits']>;
 
-export interface Response {
-  /** As the kit's client received it. */
-  readonly message: KitResponse;
-  readonly status: number;
-  /** By the bench's clock, in milliseconds since 1970. */
-  readonly sentAt: number;
-  readonly receivedAt: number;
+export type Response = KitResponse & {
   readonly latencyMs: number;
   /** Whether it is the first on its connection, so that its latency includes opening the connection. */
   readonly opening: boolean;
-  /** Undefined if a header is missing or not an integer. */
-  readonly reading: Reading | undefined;
-}
+};
 
 /** A response with its three headers. */
-export type Read = Response & { readonly reading: Reading };
+export type Read = Response & { readonly rateLimits: Reading };
 
-export function responseOf(message: KitResponse, latencyMs: number, opening: boolean): Response {
-  const { status, sentAt, receivedAt, rateLimits: reading } = message;
-  return { message, status, sentAt, receivedAt, latencyMs, opening, reading };
+export function isRead(response: Response): response is Read {
+  return response.rateLimits !== undefined;
 }
 
 export function isAdmitted({ status }: Response): boolean {

@@ -71,14 +71,14 @@ export class Run {
       if (error instanceof NoResponse) throw new Untestable(await noResponseText(error, this.#options));
       throw error;
     }
-    const refusal = await refusalText(first.message, this.#options, keySource);
+    const refusal = await refusalText(first, this.#options, keySource);
     if (refusal !== undefined) throw new Untestable(refusal);
-    if (isDoubtful(first.message))
-      throw new Untestable(gatewayText(first.message, this.#options, nameOf(first.message.request)));
+    if (isDoubtful(first))
+      throw new Untestable(gatewayText(first, this.#options, nameOf(first.request)));
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
     }
-    const limit = this.#limitOf(first.reading);
+    const limit = this.#limitOf(first.rateLimits);
     const hasQuiet = keys.main.own || (await keys.quiet()) !== undefined;
     const conditions = { ...settings, limit, unlimitedKeys: keys.main.own, hasQuiet };
     const chosen = scenarios.filter(({ name }) => names.includes(name));
@@ -202,7 +202,7 @@ function afterStop(outcome: Outcome): Outcome {
 function withHeaders(outcome: Outcome, entries: readonly Entry[]): Outcome {
   const none = new History();
   const wrong = limitRules.flatMap(({ id, judge }) => {
-    const judgements = entries.map(({ response }) => judge(response.message, none));
+    const judgements = entries.map(({ response }) => judge(response, none));
     const violations = judgements.filter((judgement) => typeof judgement === 'object');
     const [first] = violations;
     if (first === undefined) return [];

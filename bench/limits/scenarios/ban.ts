@@ -40,7 +40,7 @@ export const ban: Scenario = {
     if (!context.settings.untilBan) throw new Skipped('only with --until-ban');
     const { settings: { connections }, clock } = context;
     const key = await context.keys.spare();
-    const { limit, remaining } = (await context.fresh(key)).reading;
+    const { limit, remaining } = (await context.fresh(key)).rateLimits;
     context.doing('until a request is refused');
     const drained = await context.send({ key, amount: remaining + maxBeyond(limit), connections, until: isRefused });
     const first = drained.responses.find(isRefused);

@@ -36,7 +36,7 @@ export const boundary: Scenario = {
     for (let attempt = 1; ; attempt++) {
       const key = await context.keys.spare();
       const start = await context.fresh(key);
-      const { limit, remaining, reset } = start.reading;
+      const { limit, remaining, reset } = start.rateLimits;
       // Twice the duration of the last attempt, or an estimate: twice the first latency per response, at least 2 ms.
       const burstMs = Math.max(2 * tookMs, Math.ceil(remaining / connections) * Math.max(2, 2 * start.latencyMs));
       const endBy = client.timeBefore(reset * 1_000);
@@ -49,11 +49,11 @@ export const boundary: Scenario = {
       context.doing(`${limit} requests after the border`);
       // If nothing is available yet, a whole limit of refused requests could get the key banned.
       const first = await context.probe(key);
-      const isMoved = burst.responses.some(({ reading }) => (reading?.reset ?? 0) > reset);
+      const isMoved = burst.responses.some(({ rateLimits }) => (rateLimits?.reset ?? 0) > reset);
       const isEarly = isRefused(first) && !isMoved;
-      if (isEarly && !((first.message.date ?? 0) >= reset * 1_000))
+      if (isEarly && !((first.date ?? 0) >= reset * 1_000))
         throw new Inconclusive('nothing was admitted after Reset, and no Date shows that Reset had passed');
-      const room = isAdmitted(first) ? Math.min(first.reading?.remaining ?? 0, limit - 1) + overdraft : 0;
+      const room = isAdmitted(first) ? Math.min(first.rateLimits?.remaining ?? 0, limit - 1) + overdraft : 0;
       const rest = await context.send({ key, amount: room, connections });
       const lost = burst.lost + rest.lost;
       if (lost > 0) throw new Inconclusive(`${count(lost, 'request')} got no response`);
@@ -83,7 +83,7 @@ export const boundary: Scenario = {
 };
 
 function exchangesOf(responses: readonly Response[]) {
-  return responses.flatMap(({ message }) => exchangeOf(message) ?? []);
+  return responses.flatMap((response) => exchangeOf(response) ?? []);
 }
 
 /**

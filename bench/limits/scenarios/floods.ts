@@ -115,8 +115,8 @@ export const neighbour: Scenario = {
     if (quiet === undefined) throw new Skipped('it needs a second key: NEIGHBOUR_KEY, or --neighbour-key KEY');
     const key = await keys.spare();
     const [flooding, own] = [await context.fresh(key), await context.fresh(quiet)];
-    const amount = floodOf({ rate, duration }, flooding.reading.remaining);
-    const room = Math.floor(own.reading.remaining / 2);
+    const amount = floodOf({ rate, duration }, flooding.rateLimits.remaining);
+    const room = Math.floor(own.rateLimits.remaining / 2);
     const finding = compare(await meet(context, quiet, room, { key, amount, connections, rate }, amount / rate));
     return { ...finding, seen: `${finding.seen}, during a flood of ${count(amount, 'request')}` };
   },
@@ -139,10 +139,10 @@ export const strangers: Scenario = {
     const { connections, rate, duration } = context.settings;
     for (let attempt = 1; ; attempt++) {
       const key = await context.keys.spare();
-      const { reading } = await context.fresh(key);
+      const { rateLimits } = await context.fresh(key);
       // Both parts fit into what remains. If the window ends meanwhile, more requests become available.
       const flood = { key: undefined, wrongLike: key, amount: rate * duration, connections, rate };
-      const met = await meet(context, key, Math.floor(reading.remaining / 2), flood, duration);
+      const met = await meet(context, key, Math.floor(rateLimits.remaining / 2), flood, duration);
       const { seen, failures, figures, ...rest } = compare(met);
       const { responses, lost } = met.flood;
       const wrong = statusesOf(responses.filter((response) => response.status !== 401 && !isRefused(response)));

@@ -24,7 +24,7 @@ export const latency: Scenario = {
   async run(context) {
     const { settings, keys } = context;
     const key = await keys.spare();
-    const { reading: { remaining }, latencyMs } = await context.fresh(key);
+    const { rateLimits: { remaining }, latencyMs } = await context.fresh(key);
     const connections = Math.min(settings.connections, Math.ceil((remaining * latencyMs) / burstMs));
     const { responses: all, lost } = await context.send({ key, amount: remaining + beyond(key.own), connections });
     const failures = wrongIn(all);

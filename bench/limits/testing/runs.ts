@@ -14,7 +14,7 @@ import { faultProxy } from '../../../harness/proxy.ts';
 import { givenKeys, madeKeys, type Keys } from '../keys.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
 import type { Settings } from '../settings.ts';
-import { responseOf, type Reading, type Response } from '../responses.ts';
+import type { Reading, Response } from '../responses.ts';
 import { Run, type RunOptions } from '../run-scenarios.ts';
 import { scenarios } from '../scenarios.ts';
 
@@ -28,8 +28,9 @@ export const usualSettings: Settings = {
 };
 
 export interface ResponseOptions extends Partial<
-  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening' | 'reading'>
+  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening'>
 > {
+  readonly reading?: Reading;
   /** Milliseconds since 1970; the header has whole seconds. */
   readonly date?: number;
   readonly retryAfter?: string;
@@ -53,11 +54,12 @@ export function response(options: ResponseOptions = {}): Response {
     ...(retryAfter === undefined ? [] : [['Retry-After', retryAfter] as [string, string]]),
   ];
   const request = listPets(bearer(mainSecret), { limit: 1 });
-  const [sent, received] = [
+  const [sentMoment, receivedMoment] = [
     { at: sentAt, turn: 1 },
     { at: receivedAt, turn: 2 },
   ];
-  return responseOf(new KitResponse(request, status, headers, new Uint8Array(), sent, received), latencyMs, opening);
+  const received = new KitResponse(request, status, headers, new Uint8Array(), sentMoment, receivedMoment);
+  return Object.assign(received, { latencyMs, opening });
 }
 
 function readingHeaders({ limit, remaining, reset }: Reading): [string, string][] {
