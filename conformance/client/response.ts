@@ -38,6 +38,8 @@ export class Response {
   readonly number: number;
   readonly ended: number;
   readonly sentBy: number;
+  readonly #sent: Moment;
+  readonly #received: Moment;
   #json: Json | SyntaxError | undefined;
   #pets: readonly Pet[] | undefined;
 
@@ -55,6 +57,7 @@ export class Response {
     this.headers = headers;
     this.body = body;
     this.decodingError = decodingError;
+    [this.#sent, this.#received] = [sent, received];
     this.sentAt = sent.at;
     this.receivedAt = received.at;
     this.sentTurn = sent.turn;
@@ -66,16 +69,9 @@ export class Response {
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
   light(): Response {
-    const { request, status, headers, body, decodingError } = this;
-    return new Response(
-      request,
-      status,
-      headers,
-      Uint8Array.from(body.subarray(0, 2_500)),
-      { at: this.sentAt, turn: this.sentTurn, sent: this.number, ended: this.ended },
-      { at: this.receivedAt, turn: this.receivedTurn, sent: this.sentBy },
-      decodingError,
-    );
+    const { request, status, headers, decodingError } = this;
+    const start = Uint8Array.from(this.body.subarray(0, 2_500));
+    return new Response(request, status, headers, start, this.#sent, this.#received, decodingError);
   }
 
   /** All values of a header, by its name in any case. */
