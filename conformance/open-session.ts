@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { buildIfNeeded, startServer } from '../harness/server.ts';
-import type { Wait } from './client/client.ts';
 import type { Clock } from './client/clock.ts';
 import { isLoopback, withFlag, type Options } from './options.ts';
 import { Session } from './session/session.ts';
@@ -16,13 +15,13 @@ import { readKnown } from './verdicts/known.ts';
  * @throws NotStarted if this project's server does not start
  * @throws Untestable if the server does not respond, or rejects the key
  */
-export async function openSession(options: Options, clock: Clock, wait: Wait) {
+export async function openSession(options: Options, clock: Clock) {
   const { knownFile: file } = options;
   const known = file !== undefined && withFlag(`--known ${file}:`, () => readKnown(readFileSync(file, 'utf8'), file));
   const own = options.baseUrl === undefined ? await startOwnServer() : undefined;
   const { baseUrl, apiKey } = own ?? (options as { baseUrl: string; apiKey: string });
   const write = isLoopback(baseUrl) ? !options.readOnly : options.mayWriteElsewhere;
-  const session = new Session({ ...options, ...(known && { known }), baseUrl, apiKey, write }, clock, wait);
+  const session = new Session({ ...options, ...(known && { known }), baseUrl, apiKey, write }, clock);
   const close = async () => {
     session.client.close();
     await own?.server.stop();

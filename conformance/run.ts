@@ -42,7 +42,7 @@ const interruption = abortOnSignals((...args) => new Interrupted(...args));
  *
  * @throws Interrupted
  */
-async function wait(ms: number, reason: string): Promise<void> {
+async function wait(ms: number, reason = ''): Promise<void> {
   if (ms > 2_000) process.stderr.write(`  waiting ${Math.ceil(ms / 1000)} s: ${reason}\n`);
   await setTimeout(ms, undefined, { signal: interruption }).catch(() => interruption.throwIfAborted());
 }
@@ -118,7 +118,7 @@ async function main(options: Options): Promise<number> {
   const earlier =
     earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
-  const { session, close } = await openSession(options, systemClock, wait);
+  const { session, close } = await openSession(options, { ...systemClock, sleep: wait });
   interrupt = (reason) => session.interrupt(reason);
   try {
     console.log(prefaceText(session));

@@ -25,7 +25,7 @@ const words = (process.env['CONFORMANCE_OPTIONS'] ?? '').split(' ').filter((word
 const options = readOptions(words, process.env);
 if (options === 'help' || 'list' in options)
   throw new Error('CONFORMANCE_OPTIONS must contain neither --help nor --list');
-const { session, close } = await openSession(options, systemClock, systemClock.sleep);
+const { session, close } = await openSession(options, systemClock);
 await runChecks(session);
 await close();
 // Without this error, a run that skips most checks because the server is gone would pass.

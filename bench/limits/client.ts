@@ -122,8 +122,7 @@ export class LimitsClient {
 
   #clientOf(key: Key | undefined): Client {
     const { baseUrl, proxy, clock } = this.#options;
-    const wait = (ms: number) => clock.sleep(ms);
-    const client = this.#clients.get(key) ?? new Client({ baseUrl, proxy, clock, wait });
+    const client = this.#clients.get(key) ?? new Client({ baseUrl, proxy, clock });
     this.#clients.set(key, client);
     return client;
   }

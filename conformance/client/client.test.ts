@@ -8,7 +8,7 @@ import { response } from '../testing/responses.ts';
 import { apiKey, scripted, smallServer } from '../testing/servers.ts';
 import { send, session } from '../testing/sessions.ts';
 import { NoResponse, NoRequestsLeft, Client } from './client.ts';
-import { Stops, systemClock } from './clock.ts';
+import { Stops } from './clock.ts';
 import { bearer, nobody } from './credentials.ts';
 import { createPet, listPets } from './requests.ts';
 import { retryAfterMs } from './limit-readings.ts';
@@ -29,7 +29,6 @@ async function clientOf(
   const client = new Client({
     baseUrl: server.baseUrl,
     clock,
-    wait: (ms) => clock.sleep(ms),
     ...(maxRequests !== undefined && { maxRequests }),
   });
   t.after(() => client.close());
@@ -273,7 +272,7 @@ describe('slow responses', () => {
   test('that never end have a limit', async (t) => {
     const server = await scripted(t, () => {});
     const clock = fakeClock();
-    const client = new Client({ baseUrl: server.baseUrl, clock, wait: (ms) => clock.sleep(ms), timeoutMs: 1 });
+    const client = new Client({ baseUrl: server.baseUrl, clock, timeoutMs: 1 });
     t.after(() => client.close());
     for (let i = 0; i < 20; i++) await assert.rejects(send(client, list), /no complete response within 0.001 s/);
     await assert.rejects(send(client, list), NoRequestsLeft);
@@ -295,7 +294,7 @@ describe('a stop of the process', () => {
         clock.move(60_000);
       }));
     const stops = new Stops(() => now);
-    const options = { baseUrl: server.baseUrl, clock, wait: systemClock.sleep, timeoutMs, stops };
+    const options = { baseUrl: server.baseUrl, clock, timeoutMs, stops };
     const client = new Client(options);
     t.after(() => client.close());
     return { client, received: server.received };
@@ -334,7 +333,7 @@ test('only errors of the server and of the network are those of the server', asy
       throw error;
     });
     const clock = fakeClock();
-    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: clock.sleep });
+    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock });
     return send(client, list).finally(() => mocked.mock.restore());
   };
   const withCode = (code: string) => Object.assign(new Error(code), { code });
@@ -404,7 +403,7 @@ describe('connections', () => {
 
   test('connection refused', async () => {
     const clock = fakeClock();
-    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock, wait: (ms) => clock.sleep(ms) });
+    const client = new Client({ baseUrl: 'http://127.0.0.1:1/v1', clock });
     await assert.rejects(
       send(client, list),
       (error) => error instanceof NoResponse && /ECONNREFUSED/.test(error.message) && !/\n/.test(error.message),

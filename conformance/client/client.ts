@@ -79,16 +79,12 @@ export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]>
   return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 }
 
-/** Waits for a time in milliseconds, and shows the reason. */
-export type Wait = (ms: number, reason: string) => Promise<void>;
-
 interface ClientOptions {
   /** Ends in /v1, without a trailing slash. */
   readonly baseUrl: string;
   /** The proxy through which the server is reached. */
   readonly proxy?: Proxy | undefined;
   readonly clock: Clock;
-  readonly wait: Wait;
   readonly maxRequests?: number;
   /** The requests per minute of the main key, if its plan is known. */
   readonly perMinute?: number | undefined;
@@ -247,7 +243,7 @@ export class Client {
     if (ms > longWindowMs)
       throw this.#giveUp(key, `${reason}; the next request would have to wait ${Math.ceil(ms / 60_000)} minutes`);
     this.sent.secondsWaited += ms / 1000;
-    await this.#options.wait(ms, reason);
+    await this.#options.clock.sleep(ms, reason);
   }
 
   /** Remembers that a key is not admitted in reasonable time, so that no other request waits for it. */

@@ -10,8 +10,8 @@ export interface Clock {
    * passed since. Compare it with times of the server only through `ServerClock`.
    */
   now(): number;
-  /** Resolves after `ms` milliseconds of this clock. */
-  sleep(ms: number): Promise<void>;
+  /** Resolves after `ms` milliseconds of this clock. A command may show the reason. */
+  sleep(ms: number, reason?: string): Promise<void>;
 }
 
 /** The clock of this process. */

@@ -113,7 +113,7 @@ test('an http: server is tested through a proxy, and only the proxy receives its
   assert.equal(result?.verdict, 'passed');
   assert.equal(forward.requests[0], 'GET http://pets.example/v1/pets?limit=100');
   const open = await scripted(t, (_, response) => void response.end('[]'));
-  const client = new Client({ baseUrl: open.baseUrl, clock: systemClock, wait: systemClock.sleep });
+  const client = new Client({ baseUrl: open.baseUrl, clock: systemClock });
   t.after(() => client.close());
   await send(client, listPets(bearer(apiKey)));
   assert.equal(open.received[0]?.headers['proxy-authorization'], undefined);
@@ -206,7 +206,7 @@ describe('an https: server', () => {
     const { port } = silent.address() as AddressInfo;
     const proxy = proxyFor(url, { HTTPS_PROXY: `http://127.0.0.1:${port}` })!;
     const baseUrl = 'https://localhost:8443/v1';
-    const client = new Client({ baseUrl, proxy, clock: systemClock, wait: systemClock.sleep, timeoutMs: 1 });
+    const client = new Client({ baseUrl, proxy, clock: systemClock, timeoutMs: 1 });
     t.after(() => client.close());
     const late = { name: 'NoResponse', message: /^no complete response .*, and no connection$/ };
     await assert.rejects(send(client, listPets(bearer(apiKey))), late);

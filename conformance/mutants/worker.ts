@@ -74,7 +74,6 @@ async function run(job: Job): Promise<Outcome> {
       ...(full && { exhaustKey, plan: 'free' }),
     },
     clock,
-    clock.sleep,
   );
   let untestable: string | undefined;
   try {

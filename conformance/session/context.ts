@@ -54,7 +54,7 @@ export class CheckContext {
 
   /** Waits; the reason is printed. */
   async sleep(ms: number, reason: string): Promise<void> {
-    await this.#session.wait(ms, reason);
+    await this.#session.clock.sleep(ms, reason);
   }
 
   /** The server's clock according to its Date headers, never ahead of it: milliseconds since 1970. */

@@ -1,5 +1,5 @@
 /** One run against one server: its client, its results so far, and whether it can continue. */
-import { allEnded, Client, NoRequestsLeft, NoResponse, type Wait } from '../client/client.ts';
+import { allEnded, Client, NoRequestsLeft, NoResponse } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import { bearer, inQuery, encoded, redactor } from '../client/credentials.ts';
 import {
@@ -78,7 +78,6 @@ export interface JudgedResponse {
 export class Session {
   readonly options: SessionOptions;
   readonly clock: Clock;
-  readonly wait: Wait;
   readonly client: Client;
   readonly ledger: Ledger;
   readonly history = new History();
@@ -110,10 +109,9 @@ export class Session {
   /** The signatures of doubtful responses (see `isDoubtful`) that the service itself has sent. */
   readonly #ofService = new Set<string>();
 
-  constructor(options: SessionOptions, clock: Clock, wait: Wait) {
+  constructor(options: SessionOptions, clock: Clock) {
     this.options = options;
     this.clock = clock;
-    this.wait = wait;
     this.startedAt = clock.now();
     this.redact = redactor(
       formsOf([options.apiKey, options.exhaustKey ?? [], options.proxy?.secrets ?? []].flat()),
@@ -121,7 +119,7 @@ export class Session {
     this.key = bearer(options.apiKey);
     this.exhaustKey = options.exhaustKey === undefined ? this.key : bearer(options.exhaustKey, 'exhaust');
     const planOfMainKey = options.exhaustKey === undefined ? options.plan : undefined;
-    this.client = new Client({ ...options, clock, wait, perMinute: planOfMainKey && plans[planOfMainKey].perMinute });
+    this.client = new Client({ ...options, clock, perMinute: planOfMainKey && plans[planOfMainKey].perMinute });
     const known = (options.known ?? []).filter((deviation) => !isExpired(deviation, this.startedAt));
     this.ledger = new Ledger(options.baseUrl, this.redact, known);
     for (const { id } of requirements.filter((requirement) => this.excludes(requirement.id)))
@@ -254,7 +252,7 @@ export class Session {
       const { status, sentAt } = judged.response;
       if (status !== 404 || sentAt >= until) return { response: judged.response, violations };
       const left = until - this.clock.now();
-      if (left > 0) await this.wait(Math.min(ms, left), 'a replica may not show a new animal yet');
+      if (left > 0) await this.clock.sleep(Math.min(ms, left), 'a replica may not show a new animal yet');
     }
   }
 
@@ -269,7 +267,7 @@ export class Session {
         const isOfNew = request.operation === 'getPet' && one.operation === 'createPet';
         return (await (isOfNew ? this.getCreated(request.petId!) : this.send(request))).response;
       };
-      const wait = (ms: number) => this.wait(ms, 'responses disagree; one may be cached');
+      const wait = (ms: number) => this.clock.sleep(ms, 'responses disagree; one may be cached');
       const found = await this.#tried(async () => {
         await this.client.room('main', roomToCompare);
         return contradictionIn(dispute, ask, wait, this.history.filled);

@@ -28,7 +28,6 @@ export function session(
       ...options,
     },
     clock,
-    (ms) => clock.sleep(ms),
   );
 }
 
