@@ -150,8 +150,8 @@ export class LimitsClient {
       try {
         const received = await client.exchange(request);
         const isRepeated = received.number > number; // its connection broke, and the kit opened another one
-        const latencyMs = stopwatch() - sentMs + waitedMs;
-        const response: Response = Object.assign(received, { latencyMs, opening: opening || isRepeated });
+        const measured = { latencyMs: stopwatch() - sentMs + waitedMs, opening: opening || isRepeated };
+        const response: Response = Object.assign(received, { key: load.key, ...measured });
         opening = /\bclose\b/i.test(response.all('Connection').join());
         this.serverClock.learn(response);
         under.responses.push(response);

@@ -11,7 +11,6 @@ import { count, duration } from '../../conformance/report/words.ts';
 import { Inconclusive } from '../../conformance/verdicts/outcome.ts';
 import type { LimitsClient, Load, Sent } from './client.ts';
 import type { Key, Keys } from './keys.ts';
-import type { Entry } from './log.ts';
 import { isAdmitted, isRead, isRefused, type Read, type Response } from './responses.ts';
 import type { Settings } from './settings.ts';
 
@@ -54,13 +53,11 @@ export class ScenarioContext {
   /** The name of the current scenario. */
   name = '';
   /** All responses of the run. */
-  readonly log: Entry[] = [];
+  readonly log: Response[] = [];
   /** The stops of this process until the last response: judging takes long, too. */
   stops: number;
   readonly #options: ContextOptions;
   readonly #aborted: Promise<unknown>;
-  /** The last reading of each key. */
-  readonly #read = new Map<Key, Read>();
 
   constructor(options: ContextOptions, client: LimitsClient) {
     this.#options = options;
@@ -76,10 +73,8 @@ export class ScenarioContext {
     const guarded = load.key?.own === false && !this.settings.untilBan;
     const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
     const sent = await this.client.send({ ...(guarded && { until }), ...load });
-    const { key } = load;
-    this.log.push(...sent.responses.map((response) => ({ key, response })));
+    this.log.push(...sent.responses);
     this.stops = (this.#options.stops ?? processStops).count;
-    for (const response of sent.responses) if (key !== undefined) this.#received(key, response);
     this.#options.signal.throwIfAborted();
     return sent;
   }
@@ -91,7 +86,7 @@ export class ScenarioContext {
 
   /** All responses to a key, as they were received. */
   responsesOf(key: Key): readonly Response[] {
-    return this.log.filter((entry) => entry.key === key).map(({ response }) => response);
+    return this.log.filter((response) => response.key === key);
   }
 
   /** Shows the current step. */
@@ -125,7 +120,7 @@ export class ScenarioContext {
    * @throws Inconclusive if the headers do not allow it, or the key is not valid
    */
   async fresh(key: Key): Promise<Read> {
-    const before = this.#read.get(key);
+    const before = this.#lastOf(key);
     if (before !== undefined) {
       this.#requireShort(key, before);
       // If nothing remains, the server would refuse a request.
@@ -198,12 +193,15 @@ export class ScenarioContext {
     await this.untilServer(read.rateLimits.reset * 1_000, 'until the key has a fresh window');
   }
 
-  #received(key: Key, response: Response): void {
-    if (!isRead(response)) return;
-    const { reset, remaining } = response.rateLimits;
-    const before = this.#read.get(key)?.rateLimits;
-    // The server may not count concurrent requests in the order in which it responds.
-    const stale = before?.reset === reset && before.remaining < remaining;
-    if (!stale) this.#read.set(key, response);
+  /** The last response of a key with the three headers. */
+  #lastOf(key: Key): Read | undefined {
+    let last: Read | undefined;
+    for (const response of this.responsesOf(key).filter(isRead)) {
+      const { reset, remaining } = response.rateLimits;
+      // The server may not count concurrent requests in the order in which it responds.
+      const isStale = last?.rateLimits.reset === reset && last.rateLimits.remaining < remaining;
+      if (!isStale) last = response;
+    }
+    return last;
   }
 }

@@ -1,11 +1,14 @@
-/** A response as the kit's client received it, with its latency. */
+/** A response as the kit's client received it, with its key and its latency. */
 import type { Response as KitResponse } from '../../conformance/client/response.ts';
 import { grouped } from '../../conformance/report/words.ts';
+import type { Key } from './keys.ts';
 
 /** The three headers that every response carries. `reset` is in Unix seconds, by the server's clock. */
 export type Reading = NonNullable<KitResponse['rateLimits']>;
 
 export type Response = KitResponse & {
+  /** Undefined: the request had no valid key. */
+  readonly key: Key | undefined;
   readonly latencyMs: number;
   /** Whether it is the first on its connection, so that its latency includes opening the connection. */
   readonly opening: boolean;

@@ -11,9 +11,9 @@ import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
-import { countsOf, keyedIn, secondsOf, type Entry } from './log.ts';
+import { countsOf, keyedIn, secondsOf } from './log.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
-import { isAdmitted, isRefused, latencyOf, type Reading } from './responses.ts';
+import { isAdmitted, isRefused, latencyOf, type Reading, type Response } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
@@ -46,7 +46,7 @@ export class Run {
   readonly #results: ScenarioResult[] = [];
   readonly #startedAt: number;
   #aborted: string | undefined;
-  /** How many entries of the log have been judged by the rules; the first one precedes all scenarios. */
+  /** How many responses of the log have been judged by the rules; the first one precedes all scenarios. */
   #judged = 0;
 
   constructor(options: RunOptions) {
@@ -134,18 +134,18 @@ export class Run {
     const context = this.#context;
     const [from, began, stops] = [context.log.length, clock.now(), context.stops];
     const judged = await this.#outcomeOf(scenario);
-    const entries = context.log.slice(from);
+    const responses = context.log.slice(from);
     const outcome = withHeaders(context.stops === stops ? judged : afterStop(judged), context.log.slice(this.#judged));
     this.#judged = context.log.length;
-    const keyed = keyedIn(entries);
+    const keyed = keyedIn(responses);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
     return {
       ...{ name, text, demanded },
       ...outcome,
       latencies: { ...(ok && { 200: ok }), ...(refused && { 429: refused }), ...outcome.latencies },
-      ...countsOf(entries),
+      ...countsOf(responses),
       seconds: Math.round(clock.now() - began) / 1_000,
-      timeline: secondsOf(entries, this.#startedAt),
+      timeline: secondsOf(responses, this.#startedAt),
     };
   }
 
@@ -199,10 +199,10 @@ function afterStop(outcome: Outcome): Outcome {
 }
 
 /** Adds what the kit's rules find wrong with the rate limit headers of these responses. */
-function withHeaders(outcome: Outcome, entries: readonly Entry[]): Outcome {
+function withHeaders(outcome: Outcome, responses: readonly Response[]): Outcome {
   const none = new History();
   const wrong = limitRules.flatMap(({ id, judge }) => {
-    const judgements = entries.map(({ response }) => judge(response, none));
+    const judgements = responses.map((response) => judge(response, none));
     const violations = judgements.filter((judgement) => typeof judgement === 'object');
     const [first] = violations;
     if (first === undefined) return [];

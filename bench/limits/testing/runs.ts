@@ -28,7 +28,7 @@ export const usualSettings: Settings = {
 };
 
 export interface ResponseOptions extends Partial<
-  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'latencyMs' | 'opening'>
+  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'key' | 'latencyMs' | 'opening'>
 > {
   readonly reading?: Reading;
   /** Milliseconds since 1970; the header has whole seconds. */
@@ -44,6 +44,7 @@ export function response(options: ResponseOptions = {}): Response {
     receivedAt = 0,
     latencyMs = 1,
     opening = false,
+    key,
     reading,
     date,
     retryAfter,
@@ -59,7 +60,7 @@ export function response(options: ResponseOptions = {}): Response {
     { at: receivedAt, turn: 2 },
   ];
   const received = new KitResponse(request, status, headers, new Uint8Array(), sentMoment, receivedMoment);
-  return Object.assign(received, { latencyMs, opening });
+  return Object.assign(received, { key, latencyMs, opening });
 }
 
 function readingHeaders({ limit, remaining, reset }: Reading): [string, string][] {
