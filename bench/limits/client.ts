@@ -5,7 +5,7 @@
 import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
-import type { Target } from '../../conformance/client/obstacles.ts';
+import type { Target } from '../../conformance/client/proxy.ts';
 import type { Connection, Credential } from '../../conformance/client/request.ts';
 import { listPets } from '../../conformance/client/requests.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';

@@ -6,7 +6,7 @@ import { processStops, type Clock, type Stops } from './clock.ts';
 import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
 import { isOfNetwork } from './network-errors.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
-import { agentFor, type Proxy } from './proxy.ts';
+import { agentFor, type Target } from './proxy.ts';
 import { spelled, type Connection, type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
 import { explainedMs, retryAfterMs } from './limit-readings.ts';
@@ -79,11 +79,7 @@ export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]>
   return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 }
 
-interface ClientOptions {
-  /** Ends in /v1, without a trailing slash. */
-  readonly baseUrl: string;
-  /** The proxy through which the server is reached. */
-  readonly proxy?: Proxy | undefined;
+interface ClientOptions extends Target {
   readonly clock: Clock;
   readonly maxRequests?: number;
   /** The requests per minute of the main key, if its plan is known. */

@@ -11,14 +11,8 @@ import type { NoResponse } from './client.ts';
 import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
-import type { Proxy } from './proxy.ts';
+import type { Target } from './proxy.ts';
 import type { Response } from './response.ts';
-
-/** Where requests are sent. */
-export interface Target {
-  readonly baseUrl: string;
-  readonly proxy?: Proxy | undefined;
-}
 
 /** The time limit for a TLS handshake, and for the first frame of HTTP/2. */
 const probeTimeoutMs = 5_000;

@@ -22,6 +22,14 @@ export interface Proxy {
   readonly secrets?: readonly string[];
 }
 
+/** Where requests are sent. */
+export interface Target {
+  /** Ends in /v1, without a trailing slash. */
+  readonly baseUrl: string;
+  /** The proxy through which the server is reached. */
+  readonly proxy?: Proxy | undefined;
+}
+
 /** A shorter password also occurs in other texts, which would become unreadable. */
 const minSecret = 6;
 

@@ -33,6 +33,7 @@ export function generatedCasesOf({ perCase }: Cost, runs: number): number {
 export interface CostOptions {
   readonly seed: number;
   readonly runs: number;
+  /** Whether to send each kind of invalid key to each operation, and to change each character of the key. */
   readonly thoroughAuth: boolean;
   /** Whether animals may be created. */
   readonly write: boolean;

@@ -6,7 +6,7 @@ import {
   gatewayText, isDoubtful, isForeignRefusal, noResponseText, refusalText, signatureOf, undecodedText,
 } from '../client/obstacles.ts';
 import { plans, type Plan } from '../client/pacing.ts';
-import type { Proxy } from '../client/proxy.ts';
+import type { Target } from '../client/proxy.ts';
 import { statuses } from '../client/pet.ts';
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
@@ -19,6 +19,7 @@ import { isExpired, knownResult, type Known, type KnownResult } from '../verdict
 import { Ledger } from '../verdicts/ledger.ts';
 import { restrictions, type Failure, type RequirementResult } from '../verdicts/results.ts';
 import { rules } from '../verdicts/rules/rules.ts';
+import type { CostOptions } from './cost.ts';
 import { Fixtures } from './fixtures.ts';
 
 /** The most requests in a run that are repeated after a server error, and that are followed by a control. */
@@ -28,11 +29,7 @@ const maxRepeats = 20;
 const maxDisputes = 20;
 const roomToCompare = 3;
 
-export interface SessionOptions {
-  /** Ends in /v1, without a trailing slash. */
-  readonly baseUrl: string;
-  /** The proxy through which the server is reached. */
-  readonly proxy?: Proxy;
+export interface SessionOptions extends Target, CostOptions {
   readonly apiKey: string;
   /** The flag or variable that the key comes from. */
   readonly keySource?: string;
@@ -42,14 +39,8 @@ export interface SessionOptions {
   readonly exclude?: readonly string[];
   /** The deviations that do not fail the run. */
   readonly known?: readonly Known[];
-  readonly seed: number;
-  readonly runs: number;
-  /** Whether to send each kind of invalid key to each operation, and to change each character of the key. */
-  readonly thoroughAuth: boolean;
   readonly strict: boolean;
   readonly maxRequests?: number;
-  /** Whether animals may be created. */
-  readonly write: boolean;
   /** Whether --read-only was given. */
   readonly readOnly: boolean;
   readonly exhaust: boolean;

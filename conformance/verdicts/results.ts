@@ -1,24 +1,20 @@
 /**
  * What a run concludes. These types are part of report.json (see report/report.ts), so their fields keep their names.
  */
-import type { GapId } from '../requirements/gaps.ts';
-import type { RequirementId } from '../requirements/requirements.ts';
+import type { Gap } from '../requirements/gaps.ts';
+import type { Requirement } from '../requirements/requirements.ts';
 
 /** `known`: a response violated the requirement, and the file of --known lists it. */
 export type Verdict = 'passed' | 'failed' | 'known' | 'inconclusive' | 'skipped';
 
-/** What a response had to be, and what it was. */
+/** What a response had to be, and what it was, in words. */
 export interface Violation {
   readonly required: string;
   readonly received: string;
 }
 
 /** One violation of a requirement, as it is reported. */
-export interface Failure {
-  /** What is required, in words. */
-  readonly required: string;
-  /** What was received instead. */
-  readonly received: string;
+export interface Failure extends Violation {
   /** The smallest case found: the value, the body or the sequence of requests. */
   readonly smallestCase: string;
   /** A line for a POSIX shell that sends the request again, with the key as `$API_KEY`. */
@@ -30,10 +26,7 @@ export interface Failure {
 }
 
 /** The verdict on one requirement, and its evidence. */
-export interface RequirementResult {
-  readonly id: RequirementId;
-  readonly section: string;
-  readonly text: string;
+export interface RequirementResult extends Omit<Requirement, 'untested'> {
   readonly verdict: Verdict;
   /** Why it is inconclusive or skipped; or the reason in the file of --known. */
   readonly reason?: string;
@@ -54,10 +47,7 @@ export interface RequirementResult {
 }
 
 /** How the server fills one gap of the specification. */
-export interface Observation {
-  readonly id: GapId;
-  readonly section: string;
-  readonly question: string;
+export interface Observation extends Gap {
   /** The same text for the same behaviour. Absent if the gap was not observed; then `reason` says why. */
   readonly behaviour?: string;
   readonly example?: string;
