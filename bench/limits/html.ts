@@ -4,7 +4,7 @@
  */
 import { attribute, html, type Markup } from '../../conformance/report/markup.ts';
 import { pageHtml, signOf, summaryHtml } from '../../conformance/report/page.ts';
-import { dateText, duration, grouped } from '../../conformance/report/words.ts';
+import { duration, grouped } from '../../conformance/report/words.ts';
 import { bar, linearScale, logScale, plottedTable, plotStyle, range, type Row, type Scale } from './plot.ts';
 import type { Counts, LimitsReport, ScenarioResult } from './report.ts';
 import { milliseconds, percentiles } from './responses.ts';
@@ -48,18 +48,15 @@ Latencies are those of the bench’s own client; the first response on each conn
 }
 
 function summary(report: LimitsReport): Markup {
-  const { settings, sent, totals } = report;
+  const { settings, sent } = report;
   const [verdict, conclusion] = conclusions[report.exitCode];
   const requests = `${grouped(sent.withKey)} with a key and ${grouped(sent.withoutKey)} without`;
-  return summaryHtml({
+  return summaryHtml(report, {
     eyebrow: 'rate limits under load',
     verdict,
     conclusion,
-    target: report.target,
-    totals,
     notes: report.aborted === undefined ? undefined : html`<p>${report.aborted}</p>`,
     facts: {
-      Started: dateText(report.startedAt),
       Took: duration(report.seconds),
       'The key': planText(settings),
       Server: report.ownServer ? 'this project’s own, with keys of its own' : 'as given, with the key as given',

@@ -4,6 +4,7 @@
  * Latencies are measured by the bench, from the time when a request was due if the load has a rate. They exclude the
  * first request on each connection.
  */
+import type { RunReport } from '../../conformance/report/report.ts';
 import type { Verdict } from '../../conformance/verdicts/results.ts';
 import type { Latency } from './responses.ts';
 import type { Settings } from './settings.ts';
@@ -67,15 +68,11 @@ export interface ScenarioResult extends Outcome, Counts {
   readonly timeline: readonly Second[];
 }
 
-export interface LimitsReport {
+export interface LimitsReport extends RunReport {
   readonly format: 3;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
-  readonly target: string;
   /** Whether the server was this project's own, started for the run. */
   readonly ownServer: boolean;
-  /** RFC 3339, UTC. */
-  readonly startedAt: string;
-  readonly seconds: number;
   /** The flags without keys and addresses. `plan` is absent if the limits were taken from the headers. */
   readonly settings: Settings;
   readonly sent: {
@@ -84,9 +81,6 @@ export interface LimitsReport {
     /** The announced maximum. */
     readonly most: number;
   };
-  /** Why the run could not be finished. */
-  readonly aborted?: string;
-  readonly totals: Readonly<Record<Verdict, number>>;
   /** 0 if every demand was met, 1 if one was not, 2 if the server could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */

@@ -5,7 +5,7 @@ import { sectionsOf, type Field, type Item, type Section } from './outline.ts';
 import { pageHtml, signOf, summaryHtml } from './page.ts';
 import type { Report } from './report.ts';
 import {
-  conclusion, count, dateText, duration, grouped, headline, requestsSent, unavailableText,
+  conclusion, count, duration, grouped, headline, requestsSent, unavailableText,
 } from './words.ts';
 
 /** The fields whose text a server, a shell or the kit reads. */
@@ -49,15 +49,12 @@ Invisible characters are shown as escapes, such as <span class="unseen">\\u202e<
 
 function summary(report: Report): Markup {
   const { sent } = report;
-  return summaryHtml({
+  return summaryHtml(report, {
     eyebrow: 'conformance report',
     verdict: report.conforms ? 'passed' : 'failed',
     conclusion: conclusion(report),
-    target: report.target,
-    totals: report.totals,
     notes: notJudged(report),
     facts: {
-      Started: dateText(report.startedAt),
       Duration: `${duration(report.seconds)}, including ${duration(sent.secondsWaited)} of waiting`,
       Mode: report.mode.join(', '),
       'Requests sent': `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`,

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Verdict } from '../verdicts/results.ts';
 import { attribute, html, Markup } from './markup.ts';
 import { styleSheet } from './style.ts';
-import { countedVerdicts, grouped, signs } from './words.ts';
+import type { RunReport } from './report.ts';
+import { countedVerdicts, dateText, grouped, signs } from './words.ts';
 
 export interface Page {
   readonly title: string;
@@ -52,15 +53,15 @@ export interface Summary {
   readonly eyebrow: string;
   readonly verdict: Verdict;
   readonly conclusion: string;
-  readonly target: string;
-  readonly totals: Readonly<Record<Verdict, number>>;
   /** Shown after the counts. */
-  readonly notes?: Markup | string | undefined;
+  readonly notes?: Markup | undefined;
+  /** Shown after the start of the run. */
   readonly facts: Readonly<Record<string, string>>;
 }
 
 /** The head of a report: its conclusion, the number of results by verdict, and facts about the run. */
-export function summaryHtml({ eyebrow, verdict, conclusion, target, totals, notes, facts }: Summary): Markup {
+export function summaryHtml({ target, totals, startedAt }: RunReport, summary: Summary): Markup {
+  const { eyebrow, verdict, conclusion, notes, facts } = summary;
   const counts = countedVerdicts(totals).map((one) =>
     html`<li class="${totals[one] > 0 && one}"><strong>${grouped(totals[one])}</strong> ${signOf(one)}${one}</li>`);
   const fact = ([name, value]: [string, string]): Markup => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
@@ -69,7 +70,7 @@ export function summaryHtml({ eyebrow, verdict, conclusion, target, totals, note
 <p><code>${target}</code></p>
 <ul class="counts">${counts}</ul>
 ${notes}
-<dl class="facts">${Object.entries(facts).map(fact)}</dl>`;
+<dl class="facts">${Object.entries({ Started: dateText(startedAt), ...facts }).map(fact)}</dl>`;
 }
 
 /** The sign of a verdict, for use beside its name. */

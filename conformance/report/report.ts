@@ -6,14 +6,9 @@ import type { Combined } from '../model/plan.ts';
 import type { KnownResult } from '../verdicts/known.ts';
 import type { Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
 
-export interface Report {
+export interface Report extends RunReport {
   readonly format: 1;
   readonly kit: { readonly name: 'petstore-conformance'; readonly version: string; readonly node: string };
-  /** The base URL of the server. */
-  readonly target: string;
-  /** RFC 3339, UTC. */
-  readonly startedAt: string;
-  readonly seconds: number;
   readonly seed: number;
   readonly runs: number;
   /**
@@ -32,9 +27,6 @@ export interface Report {
     readonly recovered503?: number;
     readonly secondsWaited: number;
   };
-  readonly totals: Readonly<Record<Verdict, number>>;
-  /** Why the server could not be tested to the end. */
-  readonly aborted?: string;
   /**
    * Whether nothing failed, as much was judged as --strict requires, and no known deviation is out of date: whether
    * the exit code is 0.
@@ -46,4 +38,16 @@ export interface Report {
   readonly gaps: readonly Observation[];
   /** What was combined, for each operation. Absent in reports of earlier versions. */
   readonly combined?: readonly Combined[];
+}
+
+/** What the reports of the kit and of the limits bench have in common. */
+export interface RunReport {
+  /** The base URL of the server. */
+  readonly target: string;
+  /** RFC 3339, UTC. */
+  readonly startedAt: string;
+  readonly seconds: number;
+  readonly totals: Readonly<Record<Verdict, number>>;
+  /** Why the server could not be tested to the end. */
+  readonly aborted?: string;
 }
