@@ -13,13 +13,11 @@ function plain(value: Json): unknown {
 }
 
 test('what JSON.stringify writes is read like JSON.parse does', () => {
+  assert.deepEqual(plain(read('{"__proto__":{"a":1}}')), JSON.parse('{"__proto__":{"a":1}}'));
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
-      assert.deepEqual(
-        plain(read(text)),
-        JSON.parse(text, (k, v) => (k === '__proto__' ? undefined : v)),
-      );
+      assert.deepEqual(plain(read(text)), JSON.parse(text));
     }),
     { numRuns: 300 },
   );
@@ -84,7 +82,7 @@ test('surrogates, escapes and repeated names are kept', () => {
 
 test('invalid UTF-8 and a byte order mark are rejected', () => {
   assert.throws(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22)), /not UTF-8/);
-  assert.throws(() => read('\uFEFF1'), /no value at character 0/);
+  assert.throws(() => read('\uFEFF1'), SyntaxError);
 });
 
 test('any depth is read', () => {
@@ -96,6 +94,6 @@ test('any depth is read', () => {
   assert.equal(levels, depth);
   for (let value = nested('{"a":', '{}', '}'); value instanceof JsonObject; value = value.get('a') ?? null) levels++;
   assert.equal(levels, 2 * depth + 1);
-  assert.throws(() => nested('[', '', ''), /no value at character 100000/);
-  assert.throws(() => nested('[', '1', '}'), /no comma and no closing bracket at character 100001/);
+  assert.throws(() => nested('[', '', ''), { name: 'SyntaxError', message: /end of JSON input/ });
+  assert.throws(() => nested('[', '1', '}'), { name: 'SyntaxError', message: /JSON at position 100001/ });
 });

@@ -1,6 +1,6 @@
 /**
  * An exact JSON parser (RFC 8259). It shares no code with the server's, so that an error in one of them is noticed.
- * Numbers keep their digits, lone surrogates are kept, and bytes that are not UTF-8 are rejected.
+ * Numbers keep their digits, repeated names and lone surrogates are kept, and bytes that are not UTF-8 are rejected.
  */
 
 /** A JSON number as its text. */
@@ -42,11 +42,13 @@ export class JsonObject {
 
 export type Json = null | boolean | string | JsonNumber | JsonObject | Json[];
 
+/** The tokens of a valid JSON text, without commas and colons. */
+const tokens = /[[\]{}]|"(?:[^"\\]+|\\.)*"|[^\s,:[\]{}"]+/g;
+
 /**
- * Parses a JSON text of any depth. It does not recurse, because a valid response may be nested too deeply for the call
- * stack.
+ * Parses a JSON text of any depth. `JSON.parse`, which does not recurse either, says whether the text is valid.
  *
- * @throws SyntaxError that names the error and its position
+ * @throws SyntaxError that names the error
  */
 export function parseJson(bytes: Uint8Array): Json {
   let text: string;
@@ -55,97 +57,26 @@ export function parseJson(bytes: Uint8Array): Json {
   } catch {
     throw new SyntaxError('the bytes are not UTF-8');
   }
-  let at = 0;
-
-  const fail = (what: string): never => {
-    throw new SyntaxError(`${what} at character ${at}`);
-  };
-  const skipSpace = () => {
-    while (' \t\n\r'.includes(text[at] ?? 'none')) at++;
-  };
-  /** Consumes a character if it is the next one. */
-  const skip = (character: string): boolean => {
-    if (text[at] !== character) return false;
-    at++;
-    return true;
-  };
-  /** Consumes what a sticky pattern matches at the current position. */
-  const take = (pattern: RegExp): string | undefined => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0];
-    at += found?.length ?? 0;
-    return found;
-  };
-
-  const string = (): string => {
-    at++;
-    let value = '';
-    for (;;) {
-      value += take(/[^"\\\u0000-\u001f]*/y);
-      if (skip('"')) return value;
-      const escape =
-        take(/\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y) ??
-        fail(at < text.length ? 'an invalid character in a string' : 'an unterminated string');
-      value += JSON.parse(`"${escape}"`) as string;
+  JSON.parse(text);
+  /** What the text and each open array and object contain so far, outermost first. In an object, values follow names. */
+  const open: Json[][] = [[]];
+  for (const [token] of text.matchAll(tokens)) {
+    if (token === '[' || token === '{') open.push([]);
+    else {
+      const value = token === ']' ? open.pop()! : token === '}' ? objectOf(open.pop()!) : scalarOf(token);
+      open.at(-1)!.push(value);
     }
-  };
-
-  const scalar = (): Json => {
-    if (text[at] === '"') return string();
-    const number = take(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
-    if (number !== undefined) return new JsonNumber(number);
-    const word = take(/true|false|null/y) ?? fail('no value');
-    return word === 'null' ? null : word === 'true';
-  };
-
-  /** The contents so far of all open arrays and objects, outermost first. In an object, each value follows its name. */
-  const contents: Json[] = [];
-  /** For each open array or object: whether it is an object, and the index at which its contents begin. */
-  const areObjects: boolean[] = [];
-  const starts: number[] = [];
-
-  /** Begins an element: reads the name and the colon of a member if the innermost container is an object. */
-  const begin = () => {
-    if (areObjects.at(-1) !== true) return;
-    skipSpace();
-    contents.push(text[at] === '"' ? string() : fail('no name'));
-    skipSpace();
-    if (!skip(':')) fail('no colon');
-  };
-  /** Closes the innermost container, and returns it. */
-  const close = (): Json => {
-    const inside = contents.splice(starts.pop()!);
-    if (areObjects.pop() !== true) return inside;
-    return new JsonObject(
-      Array.from({ length: inside.length / 2 }, (_, i) => [inside[2 * i] as string, inside[2 * i + 1]!] as const),
-    );
-  };
-
-  for (;;) {
-    skipSpace();
-    const isObject = skip('{');
-    if (isObject || skip('[')) {
-      areObjects.push(isObject);
-      starts.push(contents.length);
-      skipSpace();
-      if (text[at] !== (isObject ? '}' : ']')) {
-        begin();
-        continue;
-      }
-    } else contents.push(scalar());
-    // A value is complete, or the innermost container is empty: close each container that ends here.
-    for (;;) {
-      skipSpace();
-      if (starts.length === 0) {
-        if (at < text.length) fail('text after the end');
-        return contents[0]!;
-      }
-      if (!skip(areObjects.at(-1) === true ? '}' : ']')) break;
-      contents.push(close());
-    }
-    if (!skip(',')) fail('no comma and no closing bracket');
-    begin();
   }
+  return open[0]![0]!;
+}
+
+function objectOf(namesAndValues: readonly Json[]): JsonObject {
+  const member = (_: unknown, i: number) => [namesAndValues[2 * i] as string, namesAndValues[2 * i + 1]!] as const;
+  return new JsonObject(Array.from({ length: namesAndValues.length / 2 }, member));
+}
+
+function scalarOf(token: string): Json {
+  return /^[-\d]/.test(token) ? new JsonNumber(token) : (JSON.parse(token) as string | boolean | null);
 }
 
 /** Describes a value by its JSON type. */
