@@ -1,5 +1,6 @@
 /** `npm run bench:growth`: how the cost of requests and starts depends on the number of animals. */
 import { integer } from '../conformance/options.ts';
+import { grouped } from '../conformance/report/words.ts';
 import { distFolder } from '../harness/server.ts';
 import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/snapshot.ts';
 import { create, workloadsOf } from './growth/workloads.ts';
@@ -53,7 +54,7 @@ async function measureGrowth(
   const bursts = given.quick ? quickBursts : thoroughBursts;
   const requestCount = given.quick ? quickRequests : thoroughRequests;
 
-  progress(`filling data folders with ${count(smallAnimals)} and ${count(animals)} animals`);
+  progress(`filling data folders with ${grouped(smallAnimals)} and ${grouped(animals)} animals`);
   const small = await stockOf(...(await filledFolder(smallAnimals)));
   const large = await stockOf(...(await filledFolder(animals)));
   const beforeSnapshot = await stockOf(...(await folderBeforeSnapshot(Math.min(animals, maxSnapshotAnimals))));
@@ -84,9 +85,5 @@ async function measureGrowth(
 async function stockOf(folder: string, animals: number) {
   const key = await makeLimitedKey(folder, unlimited);
   const start = async () => ({ ...(await startBuild(distFolder, copyOf(folder))), key, spentKey: '' });
-  return { name: `${count(animals)} animals`, animals, start };
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en');
+  return { name: `${grouped(animals)} animals`, animals, start };
 }

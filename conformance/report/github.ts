@@ -20,16 +20,12 @@ type Properties = Readonly<Partial<Record<'title' | 'file' | 'line', string | nu
 
 /** A line that makes the runner show an annotation. */
 export function annotation(kind: 'error' | 'warning', properties: Properties, message: string): string {
+  // Workflow commands require escapes such as %0A for a line feed.
   const list = Object.entries(properties).map(([name, value]) => {
-    return `${name}=${escaped(visible(String(value)), '%\r\n:,')}`;
+    return `${name}=${visible(String(value)).replace(/[%\r\n:,]/g, encodeURIComponent)}`;
   });
-  return `::${kind} ${list.join(',')}::${escaped(visibleLines(clipped(message, maxMessageLength)), '%\r\n')}`;
-}
-
-/** Escapes characters as workflow commands require: `%0A` for a line feed. */
-function escaped(text: string, characters: string): string {
-  const code = (character: string) => character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
-  return text.replace(/./gs, (character) => (characters.includes(character) ? `%${code(character)}` : character));
+  const text = visibleLines(clipped(message, maxMessageLength)).replace(/[%\r\n]/g, encodeURIComponent);
+  return `::${kind} ${list.join(',')}::${text}`;
 }
 
 /**
