@@ -84,6 +84,6 @@ async function measureGrowth(
 /** A data folder with animals 1 to `animals` and a key, and how a server starts on a copy of it. */
 async function stockOf(folder: string, animals: number) {
   const key = await makeLimitedKey(folder, unlimited);
-  const start = async () => ({ ...(await startBuild(distFolder, copyOf(folder))), key, spentKey: '' });
+  const start = async () => ({ ...(await startBuild(distFolder, copyOf(folder))), keys: { full: [key] } });
   return { name: `${grouped(animals)} animals`, animals, start };
 }

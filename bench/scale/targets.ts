@@ -46,6 +46,6 @@ export function peerOn(database: BenchDatabase, unusable: string | undefined): L
 }
 
 function targetOf(process: ServerProcess, baseUrl: string, database: BenchDatabase): RunningTarget {
-  const { keys } = database;
-  return { process, baseUrl, key: keys[0]!, keys, spentKey: '', databaseCpu: () => database.cpu() };
+  const keys = { full: database.keys.slice(0, 1), each: database.keys };
+  return { process, baseUrl, keys, databaseCpu: () => database.cpu() };
 }

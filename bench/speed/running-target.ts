@@ -6,18 +6,17 @@ import type { LoadRequest } from '../measure/client.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import type { Exchange, Workload } from './workloads.ts';
 
+/** Keys that are never refused, sent each alone or in turn, and one that may send one request per day. */
+export type Keys = Readonly<Partial<Record<Workload['key'], readonly string[]>>>;
+
 export interface RunningTarget {
   readonly process: ServerProcess;
   /** The data folder of its own, which is removed after it has stopped; absent if it has none. */
   readonly folder?: string;
   /** Ends in /v1. */
   readonly baseUrl: string;
-  /** A key that is never refused. */
-  readonly key: string;
-  /** More such keys. */
-  readonly keys?: readonly string[];
-  /** A key that may send one request per day. */
-  readonly spentKey: string;
+  /** The keys for the workloads that it receives, by what they are for. */
+  readonly keys: Keys;
   /** Every response is a recorded one: nothing is created, and a create can return another animal than was sent. */
   readonly isRecorded?: true;
   /** Returns the CPU time that its database has used so far, in microseconds. */
@@ -36,9 +35,8 @@ export type Created = Map<number, object>;
 
 /** The requests of a workload to a target. `created` receives the animals that they create. */
 export function requestsOf(target: RunningTarget, workload: Workload, created: Created): readonly LoadRequest[] {
-  const { key, keys = [], spentKey } = target;
-  const authorizations = { full: [key], each: keys, spent: [spentKey], none: [] }[workload.key]
-    .map((secret) => ({ Authorization: `Bearer ${secret}` }));
+  const { [workload.key]: keys = [] } = target.keys;
+  const authorizations = keys.map((secret) => ({ Authorization: `Bearer ${secret}` }));
   const { pathname } = new URL(target.baseUrl);
   const sent = new Set(target.isRecorded ? workload.exchanges.map(({ expected }) => JSON.stringify(expected)) : []);
   return workload.exchanges.map((exchange, i) => ({

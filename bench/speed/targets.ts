@@ -51,9 +51,9 @@ export async function ownTargets(
 ): Promise<readonly Target[]> {
   const withObserved = isObserved ? Object.entries(observed) : [];
   const [folder] = await filledFolder(animals);
-  const [key, spentKey] = [await makeLimitedKey(folder, unlimited), await makeLimitedKey(folder, onePerDay)];
+  const keys = { full: [await makeLimitedKey(folder, unlimited)], spent: [await makeLimitedKey(folder, onePerDay)] };
   const startOf = async (dist: string, ...flags: readonly string[]): Promise<RunningTarget> =>
-    ({ ...(await startBuild(dist, copyOf(folder), ['--trust-proxy', '1', ...flags])), key, spentKey });
+    ({ ...(await startBuild(dist, copyOf(folder), ['--trust-proxy', '1', ...flags])), keys });
   const start = (...flags: readonly string[]) => startOf(distFolder, ...flags);
   const recordings = new Map<Workload, readonly Recorded[]>();
   return [
@@ -63,7 +63,7 @@ export async function ownTargets(
         const responses = recordings.get(workload) ?? await record(await start(), workload);
         recordings.set(workload, responses);
         const process = await startBaseline(responses);
-        return { process, baseUrl: process.address, key, spentKey, isRecorded: true };
+        return { process, baseUrl: process.address, keys, isRecorded: true };
       },
     },
     { name: ours, workloads: [...reads, ...creates], start: () => start() },
@@ -128,10 +128,10 @@ export function startPeer(
 
 /** Starts a peer with the first animals and the keys of the bench. */
 async function startFilledPeer(command: readonly string[], store?: string): Promise<RunningTarget> {
-  const [key, spentKey] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
-  const keys = [{ key, ...unlimited }, { key: spentKey, ...onePerDay }];
-  const process = await startPeer(command, temporaryFolder(thisProcess), animals, keys, store);
-  return { process, baseUrl: process.address, key, spentKey };
+  const [key, spent] = ['key-that-is-never-refused', 'key-with-one-request-per-day'];
+  const limited = [{ key, ...unlimited }, { key: spent, ...onePerDay }];
+  const process = await startPeer(command, temporaryFolder(thisProcess), animals, limited, store);
+  return { process, baseUrl: process.address, keys: { full: [key], spent: [spent] } };
 }
 
 /** The command of a peer in ../peers/. */

@@ -61,5 +61,5 @@ export async function serve(t: Owner, respond: Responder): Promise<RunningTarget
     during: <T>(task: Promise<T>) => task,
     stop: async () => {},
   } as unknown as ServerProcess;
-  return { baseUrl, key: 'full', spentKey: 'spent', process };
+  return { baseUrl, keys: { full: ['full'], spent: ['spent'] }, process };
 }
