@@ -59,7 +59,7 @@ export interface OwnServer {
 }
 
 /**
- * Starts the server of a build, its folder `dist`, on a data folder and a free port.
+ * Starts the server of a build, its folder `dist`, on a data folder or the URL of a database, and a free port.
  *
  * @throws NotStarted
  */

@@ -1,10 +1,10 @@
 /** The targets of the scale bench that use a database: one or several servers of this project, and a peer. */
 import { temporaryFolder, thisProcess } from '../../harness/owner.ts';
 import { NotStarted } from '../../harness/program.ts';
-import { built, serverPath } from '../../harness/server.ts';
+import { distFolder } from '../../harness/server.ts';
 import { unpinServer } from '../measure/cores.ts';
-import { unlimited } from '../measure/own-server.ts';
-import { nodeCommand, ServerProcess } from '../measure/server-process.ts';
+import { startBuild, unlimited } from '../measure/own-server.ts';
+import type { ServerProcess } from '../measure/server-process.ts';
 import type { LoadTarget } from '../speed/check.ts';
 import type { RunningTarget } from '../speed/running-target.ts';
 import { ours, peerCommand, startPeer } from '../speed/targets.ts';
@@ -19,14 +19,13 @@ export const peer = 'fastify + PostgreSQL';
  * share all cores.
  */
 export function serversOn(database: BenchDatabase, count: number): LoadTarget {
-  const command = [...nodeCommand(built(serverPath)), '--port', '0', '--log-format', 'text', '--database'];
   const start = async (): Promise<readonly RunningTarget[]> => {
     const url = await database.fresh('filled');
     const servers: RunningTarget[] = [];
     while (servers.length < count) {
-      const process = await ServerProcess.start([...command, url]);
+      const { process, baseUrl } = await startBuild(distFolder, url);
       if (count > 1) unpinServer(process.pid);
-      servers.push(targetOf(process, `${process.address}/v1`, database));
+      servers.push(targetOf(process, baseUrl, database));
     }
     return servers;
   };
