@@ -275,10 +275,7 @@ export class Client {
         timeoutMs: this.#options.timeoutMs ?? 30_000,
         stops,
       });
-      const { decodingError } = received;
-      const end = this.#moment(key);
-      const { status, headers: pairs } = received;
-      const response = new Response(request, status, pairs, received.body, sent, end, decodingError);
+      const response = new Response(request, received, sent, this.#moment(key));
       if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
       return response;
     } catch (error) {

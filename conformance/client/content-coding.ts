@@ -7,7 +7,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'n
 /** A decoded body; or a body as received, with the reason why it cannot be decoded. */
 export interface Decoded {
   readonly body: Uint8Array;
-  readonly decodingError?: string;
+  readonly decodingError?: string | undefined;
 }
 
 type Decoder = (body: Uint8Array, bound: { readonly maxOutputLength: number }) => Uint8Array;

@@ -144,7 +144,7 @@ test('any body', { skip: withoutCurl }, async (t) => {
 
 const moment = { at: 0, turn: 0 };
 const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
-  new Response(request, status, headers, Buffer.from(body), moment, moment);
+  new Response(request, { status, headers, body: Buffer.from(body) }, moment, moment);
 
 test('descriptions of requests do not contain the key', () => {
   const { text, shell } = inQuery(apiKey);

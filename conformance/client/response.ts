@@ -2,6 +2,7 @@
  * A response as the kit receives it: the headers and bytes unchanged, and what they mean in terms of the specification.
  */
 import { codingsIn } from './content-coding.ts';
+import type { HttpResponse } from './http.ts';
 import { JsonObject, parseJson, shortened, type Json } from './json.ts';
 import { pet, type Pet } from './pet.ts';
 import { nameOf, type Request } from './request.ts';
@@ -43,20 +44,9 @@ export class Response {
   #json: Json | SyntaxError | undefined;
   #pets: readonly Pet[] | undefined;
 
-  constructor(
-    request: Request,
-    status: number,
-    headers: readonly (readonly [string, string])[],
-    body: Uint8Array,
-    sent: Moment,
-    received: Moment,
-    decodingError?: string,
-  ) {
+  constructor(request: Request, message: HttpResponse, sent: Moment, received: Moment) {
     this.request = request;
-    this.status = status;
-    this.headers = headers;
-    this.body = body;
-    this.decodingError = decodingError;
+    ({ status: this.status, headers: this.headers, body: this.body, decodingError: this.decodingError } = message);
     [this.#sent, this.#received] = [sent, received];
     this.sentAt = sent.at;
     this.receivedAt = received.at;
@@ -69,9 +59,8 @@ export class Response {
 
   /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
   light(): Response {
-    const { request, status, headers, decodingError } = this;
-    const start = Uint8Array.from(this.body.subarray(0, 2_500));
-    return new Response(request, status, headers, start, this.#sent, this.#received, decodingError);
+    const body = Uint8Array.from(this.body.subarray(0, 2_500));
+    return new Response(this.request, { ...this, body }, this.#sent, this.#received);
   }
 
   /** All values of a header, by its name in any case. */

@@ -68,5 +68,5 @@ export function response({
     ...headers,
   ];
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return new Response(request, status, all, bytes, { at, turn: turns[0] }, { at, turn: turns[1] });
+  return new Response(request, { status, headers: all, body: bytes }, { at, turn: turns[0] }, { at, turn: turns[1] });
 }

@@ -59,7 +59,7 @@ export function response(options: ResponseOptions = {}): Response {
     { at: sentAt, turn: 1 },
     { at: receivedAt, turn: 2 },
   ];
-  const received = new KitResponse(request, status, headers, new Uint8Array(), sentMoment, receivedMoment);
+  const received = new KitResponse(request, { status, headers, body: new Uint8Array() }, sentMoment, receivedMoment);
   return Object.assign(received, { key, latencyMs, opening });
 }
 
