@@ -28,7 +28,6 @@ export interface Response extends Pick<HttpResponse, 'status' | 'headers'> {
 }
 
 const agent = new Agent({ keepAlive: true });
-const timeoutMs = 30_000;
 
 /** The animals that a target has confirmed as created, without their ids, by their ids. */
 export type Created = Map<number, object>;
@@ -77,7 +76,7 @@ export async function send(
   url: string, { method = 'GET', headers = {}, body }: Partial<Pick<LoadRequest, 'method' | 'headers' | 'body'>> = {},
 ): Promise<Response> {
   const bytes = body === undefined ? undefined : Buffer.from(body);
-  const message = { url, method, headers: Object.entries(headers), body: bytes, agent, timeoutMs };
+  const message = { url, method, headers: Object.entries(headers), body: bytes, agent };
   const response = await exchangeHttp(message);
   return { ...response, body: Buffer.from(response.body).toString() };
 }

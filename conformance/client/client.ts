@@ -255,27 +255,17 @@ export class Client {
    */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
-    const { credential, method, target, headers, body, firstPart } = request;
-    const authorization = credential.header === undefined ? [] : [['Authorization', credential.header] as const];
-    const all = [...headers, ...authorization].map(([name, value]) => [spelled(name, request), value] as const);
-    const { key } = credential;
+    const { credential: { key, header }, target, connection: agent = this.#agent } = request;
+    const authorization = header === undefined ? [] : [['Authorization', header] as const];
+    const all = [...request.headers, ...authorization];
+    const headers = all.map(([name, value]) => [spelled(name, request), value] as const);
+    const { proxy, timeoutMs, stops = processStops } = this.#options;
+    const message = { ...request, url: this.baseUrl + target, headers, agent, proxy, timeoutMs, stops };
     const sent = this.#moment(key);
-    const { stops = processStops } = this.#options;
     const stopsBefore = stops.noticed;
     const hasStopped = () => stops.count !== stopsBefore;
     try {
-      const received = await exchangeHttp({
-        url: this.baseUrl + target,
-        method,
-        headers: all,
-        body,
-        firstPart,
-        agent: request.connection ?? this.#agent,
-        proxy: this.#options.proxy,
-        timeoutMs: this.#options.timeoutMs ?? 30_000,
-        stops,
-      });
-      const response = new Response(request, received, sent, this.#moment(key));
+      const response = new Response(request, await exchangeHttp(message), sent, this.#moment(key));
       if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
       return response;
     } catch (error) {

@@ -11,14 +11,14 @@ export interface HttpRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: Uint8Array | undefined;
+  readonly body?: Uint8Array | undefined;
   /** Sends this many bytes of the body, and the others after a pause. */
   readonly firstPart?: number | undefined;
   /** From `agentFor`. */
   readonly agent: HttpAgent | HttpsAgent;
   readonly proxy?: Proxy | undefined;
-  /** The time limit for a complete response. */
-  readonly timeoutMs: number;
+  /** The time limit for a complete response; 30 s if absent. */
+  readonly timeoutMs?: number | undefined;
   readonly stops?: Stops | undefined;
 }
 
@@ -66,7 +66,7 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * @throws Error if the connection breaks (see `isOfNetwork`), and for an error in the kit
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
-  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs, stops } = request;
+  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs = 30_000, stops } = request;
   // To reach an https: server, the agent opens a tunnel through the proxy.
   const forwarder = url.startsWith('https:') ? undefined : proxy;
   const to = forwarder?.origin ?? url;
