@@ -121,8 +121,7 @@ export class LimitsClient {
   }
 
   #clientOf(key: Key | undefined): Client {
-    const { baseUrl, proxy, clock } = this.#options;
-    const client = this.#clients.get(key) ?? new Client({ baseUrl, proxy, clock });
+    const client = this.#clients.get(key) ?? new Client(this.#options);
     this.#clients.set(key, client);
     return client;
   }
