@@ -132,10 +132,10 @@ export class Run {
     const { clock } = this.#options;
     const { name, text, demanded } = scenario;
     const context = this.#context;
-    const [from, began, stops] = [context.log.length, clock.now(), context.stops];
+    const [from, began] = [context.log.length, clock.now()];
     const judged = await this.#outcomeOf(scenario);
     const responses = context.log.slice(from);
-    const outcome = withHeaders(context.stops === stops ? judged : afterStop(judged), context.log.slice(this.#judged));
+    const outcome = withHeaders(judged, context.log.slice(this.#judged));
     this.#judged = context.log.length;
     const keyed = keyedIn(responses);
     const [ok, refused] = [latencyOf(keyed.filter(isAdmitted)), latencyOf(keyed.filter(isRefused))];
@@ -152,15 +152,17 @@ export class Run {
   async #outcomeOf(scenario: Scenario): Promise<Outcome> {
     const nothing = { failures: [], figures: {}, latencies: {} };
     if (this.#aborted !== undefined) return { verdict: 'skipped', reason: this.#aborted, ...nothing };
-    const began = this.#options.clock.now();
+    const [began, stops] = [this.#options.clock.now(), this.#context.stops];
     try {
       const finding = await scenario.run(this.#context);
-      const { failures } = finding;
+      const [failure] = finding.failures;
+      if (failure === undefined) return { verdict: 'passed', latencies: {}, ...finding };
       // Most servers count windows by a clock that can be set. If it was, the failure may not be a fault of the server.
-      if (failures.length > 0 && this.#client.serverClock.wasSetAfter(began)) {
-        throw new Inconclusive(`the server's clock was set during the scenario: ${failures[0]}`);
-      }
-      return { verdict: failures.length > 0 ? 'failed' : 'passed', latencies: {}, ...finding };
+      const isSet = this.#client.serverClock.wasSetAfter(began);
+      if (!isSet && this.#context.stops === stops) return { verdict: 'failed', latencies: {}, ...finding };
+      const cause = isSet ? "the server's clock was set" : 'this process did not run for some time';
+      const reason = `${cause} during the scenario: ${failure}`;
+      return { latencies: {}, ...finding, verdict: 'inconclusive', reason, failures: [] };
     } catch (error) {
       const { signal } = this.#options;
       // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.
@@ -188,14 +190,6 @@ export class Run {
     const isOfMinute = known.some(({ perMinute }) => perMinute === reading.limit);
     return (isOfMinute ? undefined : known.find(({ perDay }) => perDay === reading.limit))?.perMinute ?? reading.limit;
   }
-}
-
-/** An outcome of a scenario during which this process stopped: its failures say nothing about the server. */
-function afterStop(outcome: Outcome): Outcome {
-  const [failure] = outcome.failures;
-  if (failure === undefined) return outcome;
-  const reason = `this process did not run for some time during the scenario: ${failure}`;
-  return { ...outcome, verdict: 'inconclusive', reason, failures: [] };
 }
 
 /** Adds what the kit's rules find wrong with the rate limit headers of these responses. */
