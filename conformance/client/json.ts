@@ -58,7 +58,7 @@ export function parseJson(bytes: Uint8Array): Json {
     throw new SyntaxError('the bytes are not UTF-8');
   }
   JSON.parse(text);
-  /** What the text and each open array and object contain so far, outermost first. In an object, values follow names. */
+  /** What the text and each open array and object contain so far, outermost first: in an object, names and values. */
   const open: Json[][] = [[]];
   for (const [token] of text.matchAll(tokens)) {
     if (token === '[' || token === '{') open.push([]);
