@@ -85,6 +85,11 @@ test('invalid UTF-8 and a byte order mark are rejected', () => {
   assert.throws(() => read('\uFEFF1'), SyntaxError);
 });
 
+test('a string of any length is read', () => {
+  const text = 'a\\n\\"'.repeat(4_000_000);
+  assert.equal((read(`["${text}\\\\"]`) as string[])[0]!.length, 12_000_001);
+});
+
 test('any depth is read', () => {
   const depth = 100_000;
   const nested = (open: string, inner: string, close: string) =>
