@@ -2,7 +2,7 @@
 import { integer, oneOf } from '../conformance/options.ts';
 import { burstsNote, quickBursts, thoroughBursts } from './measure/bursts.ts';
 import { machineLine, runBench } from './measure/command.ts';
-import { figureColumn, ratioColumn, resultTable, runExperiments } from './measure/experiments.ts';
+import { figureColumn, ratioColumn, resultTable, runExperiments, withoutProblems } from './measure/experiments.ts';
 import { progress } from './measure/progress.ts';
 import { burstsOf } from './speed/check.ts';
 import { baseline, ours, ownTargets } from './speed/targets.ts';
@@ -44,7 +44,9 @@ minute for each workload.`,
     const groups = chosen.map((workload) =>
       targets.filter(({ workloads: able }) => able.includes(workload)).map(({ name, start }) =>
         ({ name, workload, start: () => start(workload) })));
-    const results = await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes);
+    const results = withoutProblems(
+      await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes),
+    );
     return {
       paragraphs: [resultTable(results, columns), burstsNote(bursts, processes), machineLine(here)],
       results: { results },

@@ -6,7 +6,7 @@ import { folderBeforeSnapshot, measureSnapshot, type Snapshot } from './growth/s
 import { create, workloadsOf } from './growth/workloads.ts';
 import { burstsNote, quickBursts, thoroughBursts, type BurstSample } from './measure/bursts.ts';
 import { machineLine, quickRun, runBench, thoroughRun, type Findings, type Machine } from './measure/command.ts';
-import { figureColumn, ratioColumn, resultTable, runExperiments } from './measure/experiments.ts';
+import { figureColumn, ratioColumn, resultTable, runExperiments, withoutProblems } from './measure/experiments.ts';
 import { copyOf, filledFolder, makeLimitedKey, startBuild, unlimited } from './measure/own-server.ts';
 import { progress } from './measure/progress.ts';
 import { burstsOf, stopTargets, withClients } from './speed/check.ts';
@@ -61,7 +61,9 @@ async function measureGrowth(
   const onLarge = workloadsOf(large.animals, requestCount);
   const groups = workloadsOf(small.animals, requestCount).map((workload, i) =>
     [{ ...small, workload }, { ...large, workload: onLarge[i]! }]);
-  const results = await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes);
+  const results = withoutProblems(
+    await runExperiments(groups.map((group) => burstsOf(group, bursts)), processes),
+  );
   const snapshots: Snapshot[] = [];
   for (let pass = 1; pass <= processes; pass++) {
     progress(`snapshot ${pass} of ${processes} under load`);

@@ -6,6 +6,7 @@ import {
   ratioColumn,
   resultTable,
   runExperiments,
+  withoutProblems,
   type Experiment,
   type Result,
 } from './experiments.ts';
@@ -70,6 +71,9 @@ describe('the runner', () => {
       [failingOnly, { workload: 'list', targets: ['b'], measure: async () => [sample()] }], 3);
     assert.deepEqual(a, { workload: 'list', target: 'a', samples: [], problem: '200 expected, 500 received' });
     assert.deepEqual([b!.samples.length, runs], [3, 2]);
+    const problem = { name: 'NotStarted', message: 'list, a: 200 expected, 500 received' };
+    assert.throws(() => withoutProblems([b!, a!]), problem);
+    assert.deepEqual(withoutProblems([b!]), [b]);
     runs = 1;
     const nothing = { name: 'NotStarted', message: 'nothing was measured: 200 expected, 500 received' };
     await assert.rejects(runExperiments([failingOnly], 3), nothing);

@@ -61,6 +61,17 @@ export async function runExperiments<F extends string>(
   }));
 }
 
+/**
+ * The results, if there is no problem: a build of this project's server must not fail in a bench.
+ *
+ * @throws NotStarted that names the first problem
+ */
+export function withoutProblems<F extends string>(results: readonly Result<F>[]): readonly Result<F>[] {
+  const failed = results.find(({ problem }) => problem !== undefined);
+  if (failed !== undefined) throw new NotStarted(`${failed.workload}, ${failed.target}: ${failed.problem}`);
+  return results;
+}
+
 /** The minimum, median and maximum of the figures of several processes. */
 export function spread(values: readonly number[]) {
   return { min: Math.min(...values), median: quantile(values, 0.5), max: Math.max(...values) };
