@@ -35,8 +35,12 @@ export const dayLimitChecks: readonly Check[] = [
     if (day.remaining > maxOfDay)
       throw new Skipped(`${day.remaining} requests of the day remain; it is used up if at most ${maxOfDay} remain`);
     let { remaining } = day;
-    for (let sent = 0; remaining > 0 && sent < day.remaining; sent++)
-      remaining = (await t.send(small)).integer('x-ratelimit-remaining') ?? Infinity;
+    for (let sent = 0; remaining > 0 && sent < day.remaining; sent++) {
+      await t.client.room(t.exhaustKey.key, 1);
+      const [response] = await t.sendTogether([small]);
+      await needRecovery(t, response!);
+      remaining = response!.integer('x-ratelimit-remaining') ?? Infinity;
+    }
     await t.sleep(minuteMs, 'a new minute, so that only the day can be used up');
     needSameDay(t, day.reset);
     // The first one is sent alone, because the server has no reason for a ban yet.
