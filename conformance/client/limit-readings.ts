@@ -27,12 +27,12 @@ export function explainedMs({ rateLimits }: Response, now: number): number {
 
 /**
  * The value of Retry-After (RFC 9110, section 10.2.3: seconds, or a date) in milliseconds from `now`, the server's
- * time; undefined if it is missing or invalid.
+ * time; undefined if it is missing or invalid, or a date while the time is unknown.
  */
-export function retryAfterMs(response: Response, now: number): number | undefined {
+export function retryAfterMs(response: Response, now: number | undefined): number | undefined {
   const value = response.all('retry-after')[0];
   if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) || now === undefined ? undefined : Math.max(0, date - now);
 }

@@ -1,13 +1,14 @@
 /** An exchange, and what it shows of the limiter. */
 import { nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
-import { dateToleranceMs } from '../client/limit-readings.ts';
+import { dateToleranceMs, retryAfterMs } from '../client/limit-readings.ts';
+
+type Moments = 'sentAt' | 'receivedAt' | 'sentTurn' | 'receivedTurn' | 'number' | 'ended' | 'sentBy';
 
 /** A request and its response, whose rate limit headers are complete. */
-export interface Exchange {
+export interface Exchange extends Pick<Response, 'status' | Moments> {
   readonly key: Credential['key'];
   readonly name: string;
-  readonly status: number;
   readonly limit: number;
   readonly remaining: number;
   /** In Unix seconds. */
@@ -16,18 +17,6 @@ export interface Exchange {
   readonly retryAfterMs?: number | undefined;
   /** The time of Date in milliseconds. */
   readonly date?: number | undefined;
-  /** The two moments: by the kit's clock in milliseconds, and as ranks among all moments of the run. */
-  readonly sentAt: number;
-  readonly receivedAt: number;
-  readonly sentTurn: number;
-  readonly receivedTurn: number;
-  /**
-   * Its rank among the requests of the key, how many of them had ended when it was sent, and how many had been sent
-   * when it was received. Requests without an exchange count as well. NaN if unknown.
-   */
-  readonly number: number;
-  readonly ended: number;
-  readonly sentBy: number;
   readonly response: Response;
 }
 
@@ -37,9 +26,9 @@ export function exchangeOf(response: Response): Exchange | undefined {
   if (rateLimits === undefined) return undefined;
   const { sentAt, receivedAt, sentTurn, receivedTurn, number, ended, sentBy } = response;
   const moments = { sentAt, receivedAt, sentTurn, receivedTurn, number, ended, sentBy };
-  const [retryAfterMs, name] = [status === 429 ? waitOf(response) : undefined, nameOf(request as Request)];
+  const [waitMs, name] = [status === 429 ? retryAfterMs(response, date) : undefined, nameOf(request as Request)];
   const key = request.credential.key;
-  return { key, name, status, ...rateLimits, retryAfterMs, date, ...moments, response: response.light() };
+  return { key, name, status, ...rateLimits, retryAfterMs: waitMs, date, ...moments, response: response.light() };
 }
 
 /** Whether one response arrived before the other request was sent. Concurrent exchanges have no order. */
@@ -68,12 +57,4 @@ export function clockOf(exchanges: readonly Exchange[]): { readonly least: numbe
     most = Math.min(most, date + dateToleranceMs - sentAt);
   }
   return least > -Infinity && least <= most ? { least, most } : undefined;
-}
-
-/** The wait that Retry-After demands, in milliseconds. A date is compared with the Date of the response. */
-function waitOf(response: Response): number | undefined {
-  const value = response.all('retry-after')[0] ?? '';
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const until = Date.parse(value);
-  return Number.isNaN(until) || response.date === undefined ? undefined : Math.max(0, until - response.date);
 }

@@ -1,6 +1,7 @@
 /** How well the exchanges of a group fit the families of limiters: what contradicts the family that they fit best. */
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
+import type { Violation } from '../verdicts/results.ts';
 import { isRefused, type Exchange } from './exchange.ts';
 import { familiesOf, type Family } from './families.ts';
 import {
@@ -18,13 +19,11 @@ const reachMs = minuteMs + lateMs + tickMs;
 const partSize = 64;
 
 /** An exchange that contradicts earlier ones. */
-export interface Contradiction {
+export interface Contradiction extends Violation {
   readonly id: RequirementId;
   /** The exchange that contradicts earlier ones, and the one of these with the tightest bound. */
   readonly at: Exchange;
   readonly from: Exchange;
-  readonly required: string;
-  readonly received: string;
 }
 
 /** How a history fits a family. */
