@@ -26,7 +26,11 @@ async function bothWays(t: TestContext): Promise<(request: Request) => Promise<R
     authorization: headers.authorization,
     type: headers['content-type'],
     cookie: headers.cookie,
-    length: headers['content-length'],
+    accept: headers.accept,
+    // curl asks for no coding in another way, and has another name.
+    coding: headers['accept-encoding'] ?? 'identity',
+    isNamed: headers['user-agent'] !== undefined,
+    length: headers['content-length'] ?? headers['transfer-encoding'],
     host: headers.host,
     body,
   });
@@ -74,6 +78,10 @@ test('every operation with every kind of credential', { skip: withoutCurl }, asy
         ['X-Note', "it's"],
       ] as const,
     },
+    { ...listPets(key), headers: [['Accept', 'text/csv'], ['Accept-Encoding', 'gzip, *;q=0']] as const },
+    { ...listPets(key), without: 'User-Agent' },
+    { ...listPets(key), without: 'Accept' },
+    { ...createPetOf(key, '{}'), headers: [['Transfer-Encoding', 'chunked']] as const },
   ])
     await send(request);
 });

@@ -1,5 +1,5 @@
 /** Command lines that repeat a request. */
-import { spelled, type Request } from './request.ts';
+import { permitsCoding, spelled, type Request } from './request.ts';
 
 /**
  * A line for a POSIX shell that sends the request again, with the key as `$API_KEY`, after the requests that preceded
@@ -21,10 +21,12 @@ export function curlLine(request: Request, baseUrl: string): string {
 
 /** The arguments of curl for one request. `piped` returns the name of a file that has the output of a command. */
 function argumentsOf(request: Request, baseUrl: string, piped: (command: string) => string): readonly string[] {
-  const { method, credential, headers, shellHeaders, body } = request;
+  const { method, credential, headers, shellHeaders, without, body } = request;
   // With -X HEAD, curl would wait for a body.
   const parts = [method === 'HEAD' ? '-I' : '-i'];
   if (method !== 'HEAD' && method !== (body === undefined ? 'GET' : 'POST')) parts.push(`-X ${method}`);
+  if (permitsCoding(request)) parts.push('--compressed');
+  if (without !== undefined) parts.push(`-H '${without}:'`);
   // curl removes a header that ends with a colon, and sends it empty if it ends with a semicolon.
   const authorization = spelled('Authorization', request);
   const value = credential.shell === '' ? ';' : `: ${credential.shell}`;

@@ -11,6 +11,8 @@ export interface HttpRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The name of one of the usual headers, which this request does not have. */
+  readonly without?: string | undefined;
   readonly body?: Uint8Array | undefined;
   /** Sends this many bytes of the body, and the others after a pause. */
   readonly firstPart?: number | undefined;
@@ -51,10 +53,14 @@ const pauseMs = 50;
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * The headers that every request has. Some firewalls refuse a request without User-Agent or Accept. The kit asks for no
- * content coding, so that evidence shows the bytes that were sent.
+ * The headers that every request has, unless it has another value for one. Some firewalls refuse a request without
+ * User-Agent or Accept. The kit asks for no content coding, so that evidence shows the bytes that were sent.
  */
-const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept', '*/*', 'Accept-Encoding', 'identity'];
+const usualHeaders = [
+  ['User-Agent', `petstore-conformance/${version}`],
+  ['Accept', '*/*'],
+  ['Accept-Encoding', 'identity'],
+] as const;
 
 /**
  * Sends a request and receives the complete response.
@@ -66,18 +72,21 @@ const usualHeaders = ['User-Agent', `petstore-conformance/${version}`, 'Accept',
  * @throws Error if the connection breaks (see `isOfNetwork`), and for an error in the kit
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
-  const { url, method, headers, body, firstPart, agent, proxy, timeoutMs = 30_000, stops } = request;
+  const { url, method, headers, without, body, firstPart, agent, proxy, timeoutMs = 30_000, stops } = request;
   // To reach an https: server, the agent opens a tunnel through the proxy.
   const forwarder = url.startsWith('https:') ? undefined : proxy;
   const to = forwarder?.origin ?? url;
   const send = to.startsWith('https:') ? httpsRequest : httpRequest;
-  const length = body === undefined ? [] : ['Content-Length', String(body.length)];
+  const names = headers.map(([name]) => name.toLowerCase());
+  const usual = usualHeaders.filter(([name]) => name !== without && !names.includes(name.toLowerCase()));
+  const hasLength = body !== undefined && !names.includes('transfer-encoding');
+  const length = hasLength ? ['Content-Length', String(body.length)] : [];
   const own = forwarder?.authorization === undefined ? [] : ['Proxy-Authorization', forwarder.authorization];
   const { host, href } = new URL(url);
   const options = {
     method,
     agent,
-    headers: ['Host', host, ...own, ...usualHeaders, ...headers.flat(), ...length],
+    headers: ['Host', host, ...own, ...usual.flat(), ...headers.flat(), ...length],
     ...(forwarder !== undefined && { path: href }),
   };
   return new Promise((resolve, reject) => {

@@ -29,6 +29,8 @@ export interface Request {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** `headers` for a shell between double quotes, if they contain the key. */
   readonly shellHeaders?: Request['headers'];
+  /** The name of a header that every other request has, and this one does not. */
+  readonly without?: string;
   readonly body?: Uint8Array;
   /** How the names of its headers are spelled; as usual if absent. */
   readonly headerCase?: 'lower' | 'upper';
@@ -54,6 +56,8 @@ export interface Request {
   readonly mustBe?: number;
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
+  /** The server may refuse it because of its headers, whatever it asks for. */
+  readonly mayBeRefused?: true;
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
 }
@@ -62,6 +66,11 @@ export interface Request {
 export function spelled(name: string, { headerCase }: Request): string {
   if (headerCase === undefined) return name;
   return headerCase === 'lower' ? name.toLowerCase() : name.toUpperCase();
+}
+
+/** Whether the request permits a body that is compressed. */
+export function permitsCoding({ headers }: Request): boolean {
+  return headers.some(([name]) => name === 'Accept-Encoding');
 }
 
 /** The request as `GET /pets?limit=1`, without a key. */
