@@ -94,6 +94,14 @@ test('a row that is limited is used no more often', () => {
   assert.ok(pairs < possible && possible === 2 * 4 + 2 * 2 + 4 * 2);
 });
 
+test('half of the uses of a limited row are left for rows that must be refused or are open', () => {
+  const rare: Coverable = { expect: 'accepted', most: 4 };
+  const wrong: Coverable = { expect: 'open', of: 'create.nul' };
+  const dimensions = [[plain, rare], [plain, ...Array<Coverable>(6).fill(plain), ...Array<Coverable>(6).fill(wrong)]];
+  const combinations = cover(dimensions, { seed: 1, most: Infinity }).filter(([first]) => first === 1);
+  assert.deepEqual([combinations.length, combinations.filter(([, second]) => second! > 6).length], [4, 2]);
+});
+
 test('a quota bounds the combinations of one requirement', () => {
   const wrong: Coverable = { expect: 'open', of: 'create.nul' };
   const other: Coverable = { expect: 'open', of: 'create.comments' };

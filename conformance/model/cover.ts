@@ -63,7 +63,10 @@ export function coverage(
   return { pairs: possible - uncovered.size, possible };
 }
 
-/** Combinations that cover all pairs, or as many as the options allow. Those of only accepted rows are first. */
+/**
+ * Combinations that cover all pairs, or as many as the options allow. Those of only accepted rows are first. They leave
+ * half of the uses of a row to the others.
+ */
 export function cover(dimensions: readonly (readonly Coverable[])[], options: CoverOptions): Combination[] {
   const { seed, most, quota = () => Infinity } = options;
   const random = randomOf(seed);
@@ -71,9 +74,10 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
   const uses = rows.map(() => 0);
   const spent = new Map<Coverable['of'], number>();
   const found: Combination[] = [];
-  const isAvailable = (i: number) => uses[i]! < (rows[i]!.row.most ?? Infinity);
   const accepted = rows.flatMap(({ row }, i) => (isAlone(row) ? [] : [i]));
   const alone = rows.flatMap(({ row }, i) => (isAlone(row) ? [i] : []));
+  let share = alone.length > 0 ? 0.5 : 1;
+  const isAvailable = (i: number) => uses[i]! < Math.ceil(share * (rows[i]!.row.most ?? Infinity));
   const isOwn = (i: number, j: number) => rows[i]!.dimension === rows[j]!.dimension;
 
   /** The number of uncovered pairs of a row with rows that can still be used. */
@@ -107,6 +111,7 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
     start = best(candidates, uncoveredOf);
     if (start === undefined) break;
   }
+  share = 1;
   while (found.length < most) {
     const mayStart = ({ of }: Coverable) => (spent.get(of) ?? 0) < quota(of);
     // In the order of the model, in which the rows that are most likely to find a fault are first.

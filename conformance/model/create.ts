@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { shortened } from '../client/json.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
-import { createPetOf } from '../client/requests.ts';
-import { connections, headerNames } from './exchange.ts';
+import { createPet, createPetOf } from '../client/requests.ts';
+import { connections, headerNames, headersOfPost, traceIds, withHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refused, type Change, type Dimension, type Draft, type World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, nulName } from './names.ts';
 
@@ -278,18 +278,29 @@ const inParts: Change = (draft) => {
   return { ...draft, firstPart: within > 1 ? within : bytes.length >> 1 };
 };
 
+/** Sends a name whose characters have up to four bytes. */
+const ofManyBytes = (transfer: Change): Change => (draft, world) => {
+  const named = nameOf('Größe 🐈')(draft, world);
+  return transfer({ ...named, text: compact(named.fields) }, world);
+};
+
 const transferRows: Dimension['rows'] = [
   plain('whole'),
   ...accepted({ 'in two parts': undefined }, () => inParts).map((row) => ({ ...row, most: 3 })),
-  ...open('create.name', { 'in two parts, which divide a character': undefined }, () => (draft, world) => {
-    const named = nameOf('Größe 🐈')(draft, world);
-    return inParts({ ...named, text: compact(named.fields) }, world);
-  }).map((row) => ({ ...row, most: 2 })),
+  ...open('create.name', { 'in two parts, which divide a character': inParts }, ofManyBytes).map((row) => ({
+    ...row,
+    most: 2,
+  })),
+  // A server may demand a Content-Length (411), but must not misread the body.
+  ...open('create.chunked', { 'in chunks': withHeaders({ 'Transfer-Encoding': 'chunked' }) }, ofManyBytes),
 ];
 
 const withType = (type: string | undefined): Change => (draft) => ({
   ...draft,
-  headers: type === undefined ? [] : [['Content-Type', type]],
+  headers: [
+    ...(type === undefined ? [] : [['Content-Type', type] as const]),
+    ...draft.headers.filter(([name]) => name !== 'Content-Type'),
+  ],
 });
 
 const typeRows: Dimension['rows'] = [
@@ -299,6 +310,7 @@ const typeRows: Dimension['rows'] = [
       'application/json',
       'application/json; charset=utf-8',
       'application/json;charset=UTF-8',
+      'application/json; charset="utf-8"',
       'Application/JSON',
     ),
     withType,
@@ -314,6 +326,11 @@ const timingRows: Dimension['rows'] = [
     const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`;
     return { ...draft, beside: [{ ...createPetOf(world.key, body), sent, mustBe: 201 }] };
   }).map((row) => ({ ...row, most: 3, extra: { requests: 1, creates: 1 } })),
+  // A server must not take it for a repetition of the other.
+  ...accepted({ 'after a create with the same trace ids': withHeaders(traceIds) }, (withIds) => (draft, world) => {
+    const other = withIds(createPet(world.key, world.newPet()));
+    return { ...withIds(draft), before: [...(draft.before ?? []), other] };
+  }).map((row) => ({ ...row, most: 2, extra: { requests: 1, creates: 1 } })),
 ];
 
 /** The bytes of the body. */
@@ -322,7 +339,7 @@ export function bytesOf({ body, text }: Draft): Buffer {
 }
 
 /** The dimensions of createPet, with `count` generated values of each kind. */
-export function createDimensions(seed: number, count: number): readonly Dimension[] {
+export function createDimensions(seed: number, count: number, thoroughAuth: boolean): readonly Dimension[] {
   return [
     { name: 'name', rows: nameRows },
     { name: 'categoryId', rows: categoryRows(seed, count) },
@@ -332,8 +349,9 @@ export function createDimensions(seed: number, count: number): readonly Dimensio
     { name: 'body', rows: bodyRows },
     { name: 'transfer', rows: transferRows },
     { name: 'Content-Type', rows: typeRows },
+    headersOfPost,
     headerNames,
-    connections(({ key }) => createPetOf(key, '{}')),
+    connections(({ key }) => createPetOf(key, '{}'), thoroughAuth),
     { name: 'timing', rows: timingRows },
   ];
 }

@@ -1,8 +1,8 @@
-/** What a client may vary in any request: the spelling of header names, and the connection. */
+/** What a client may vary in any request: its headers, the spelling of their names, and the connection. */
 import { invalid } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
-import { listPets } from '../client/requests.ts';
-import { accepted, plain, type Change, type Dimension, type Row, type World } from './model.ts';
+import { createPet, getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
+import { accepted, open, plain, type Change, type Dimension, type Row, type World } from './model.ts';
 
 const spelling = (headerCase: Request['headerCase']): Change => (draft) => ({
   ...draft,
@@ -14,6 +14,126 @@ export const headerNames: Dimension = {
   rows: accepted({ 'as usual': undefined, 'in lower case': 'lower', 'in upper case': 'upper' } as const, spelling),
 };
 
+/** Adds headers that the request does not have. They replace those that every request has. */
+export const withHeaders = (headers: Readonly<Record<string, string>>) => <R extends Request>(request: R): R => {
+  const has = (name: string) => request.headers.some(([other]) => other.toLowerCase() === name.toLowerCase());
+  const added = Object.entries(headers).filter(([name]) => !has(name));
+  return {
+    ...request,
+    headers: [...request.headers, ...added],
+    ...(request.shellHeaders !== undefined && { shellHeaders: [...request.shellHeaders, ...added] }),
+  };
+};
+
+const without = (name: string): Change => (draft) => ({ ...draft, without: name });
+
+/** A change because of which a server may refuse the request. */
+const refusable = (change: Change): Change => (draft, world) => ({ ...change(draft, world), mayBeRefused: true });
+const withRefusable = (headers: Readonly<Record<string, string>>) => refusable(withHeaders(headers));
+
+/** Rows for the values of one header. */
+const valuesOf = (header: string, ...values: readonly string[]) =>
+  accepted(Object.fromEntries(values.map((value) => [`${header}: ${value}`, { [header]: value }])), withHeaders);
+
+/** The types that a client may prefer to JSON, and to which a server may be able to convert a body. */
+const otherTypes = [
+  ...['text/html', 'text/plain', 'application/xml', 'text/csv', 'application/x-ndjson'],
+  ...['application/hal+json', 'application/problem+json', 'application/vnd.api+json'],
+];
+
+const acceptRows: readonly Row[] = [
+  ...valuesOf(
+    'Accept',
+    ...['application/json', 'application/*', 'application/json, text/plain, */*', 'application/json;q=0.9, */*;q=0.1'],
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+    `${otherTypes.join(', ')}, application/json;q=0.5`,
+  ),
+  // It means the same as */* (RFC 9110, section 12.5.1), and the clients of Go and Node send none.
+  ...accepted({ 'no Accept': 'Accept' }, without),
+];
+
+/** Codings that the kit can decode. `*` alone would permit others. */
+const codingRows = valuesOf(
+  'Accept-Encoding',
+  ...['gzip', 'deflate', 'br', 'gzip, deflate, br', 'gzip;q=1.0, identity;q=0.5, *;q=0', 'identity, *;q=0'],
+);
+
+/** Languages whose numbers, dates or upper case differ from those of English. Only a message may be translated. */
+const languageRows = valuesOf(
+  'Accept-Language',
+  ...['de-DE,de;q=0.9,en;q=0.8', 'fr-CH, fr;q=0.9, en;q=0.8, *;q=0.5', 'es', 'ja', 'zh-CN,zh;q=0.9', 'ar-EG', 'tr-TR'],
+  ...['fa', 'th', 'ru'],
+);
+
+/** The ids that a tracing library sends with several requests. */
+export const traceIds = {
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  tracestate: 'kit=1',
+  'X-Request-Id': '3f2b6c0e-7d11-4d8e-9a55-0c9f3f1f7a10',
+  'X-Correlation-Id': '3f2b6c0e-7d11-4d8e-9a55-0c9f3f1f7a10',
+  'X-B3-TraceId': '4bf92f3577b34da6a3ce929d0e0e4736',
+  'X-B3-SpanId': '00f067aa0ba902b7',
+};
+
+/** Other headers that clients send without expecting another response, grouped by their sender or purpose. */
+const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Cache-Control and Pragma': { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
+  'those of a web page': {
+    ...{ Cookie: 'theme=dark; consent=1', Referer: 'https://shop.example/animals?page=2', DNT: '1', 'Sec-GPC': '1' },
+    ...{ 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors', 'X-Requested-With': 'XMLHttpRequest', Priority: 'u=1, i' },
+  },
+  'trace ids': traceIds,
+  'those of a proxy': {
+    ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
+    ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
+  },
+  'conditions that are met': { 'If-None-Match': '"no-such-tag"', 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+  Prefer: { Prefer: 'return=representation' },
+  TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
+  'Connection: close': { Connection: 'close' },
+};
+
+/** Headers that must not change the response, whatever the operation. */
+const harmlessRows: readonly Row[] = [
+  ...[...acceptRows, ...codingRows, ...languageRows],
+  ...accepted(otherHeaders, withHeaders),
+];
+
+/** Without JSON in Accept, a server may respond with 406, but not with another media type. */
+const exclusiveRows = open(
+  'service.accept',
+  Object.fromEntries(
+    [...otherTypes, 'application/json;q=0'].map((type) => [`Accept: ${type} only`, { Accept: type }]),
+  ),
+  withRefusable,
+);
+
+/** A server may not admit other origins, and a firewall not a client without a name. */
+const refusableRows: readonly Row[] = [
+  ...open('service.status', { Origin: { Origin: 'https://shop.example', 'Sec-Fetch-Site': 'cross-site' } }, withRefusable),
+  ...open('service.status', { 'no User-Agent': 'User-Agent' }, (name) => refusable(without(name))),
+];
+
+const headerRows = (...rows: readonly Row[]): Dimension => ({
+  name: 'request headers',
+  rows: [plain('as usual'), ...harmlessRows, ...rows, ...refusableRows, ...exclusiveRows],
+});
+
+/** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
+export const headersOfGet: Dimension = headerRows(
+  ...valuesOf('Content-Type', 'application/json'),
+  ...open('service.status', { Range: { Range: 'bytes=0-9' } }, withRefusable),
+);
+
+/** The headers of a request with a body. A server may refuse to send an interim response (417). */
+export const headersOfPost: Dimension = headerRows(
+  ...valuesOf('Content-Language', 'de'),
+  ...open('service.status', { Expect: { Expect: '100-continue' } }, withRefusable),
+);
+
+/** The headers of requests with and without a valid key. */
+export const keyedHeaders: Dimension = { name: 'request headers', rows: [plain('as usual'), ...harmlessRows] };
+
 /** Sends the request on a new connection that has carried only these requests. */
 function connection(
   name: string,
@@ -23,26 +143,54 @@ function connection(
   return { name, expect: 'accepted', change: (draft, world) => ({ ...draft, before: before(world) }), ...limits };
 }
 
-/** The dimension of the connection on which an operation is sent. `error` makes a request that gets an error. */
-export function connections(error: (world: World) => Request): Dimension {
+// As another operation, because the server may have removed getPet.
+const unknownAnimal = ({ key, unknownId }: World): Request => ({
+  ...getPet(key, unknownId),
+  operation: 'other',
+  open: true,
+});
+const invalidList = ({ key }: World): Request => listPetsWithQuery(key, 'limit=abc');
+
+/** A connection that has carried one request with the valid key. */
+const after = (name: string, request: (world: World) => Request, most: number, creates = 0) =>
+  connection(name, (world) => [request(world)], { most, extra: { requests: 1, creates } });
+
+const { mustBe: _, ...wrongList } = listPets(invalid('Bearer wrong', 'Bearer wrong'));
+
+/** A connection that has carried a request with an invalid key, and then one with the valid key that gets an error. */
+const afterAnotherKey = (error: (world: World) => Request, most: number) =>
+  connection('one that had another key and an error', (world) => [wrongList, error(world)], {
+    most,
+    extra: { requests: 1, keyless: 1 },
+  });
+
+/**
+ * The dimension of the connection on which an operation is sent. `error` makes a request that gets an error.
+ * `thoroughAuth` is whether requests without a valid key may be sent.
+ */
+export function connections(error: (world: World) => Request, thoroughAuth: boolean): Dimension {
   return {
     name: 'connection',
     rows: [
       plain('any idle one'),
       connection('a new one', () => [], { most: 8 }),
-      connection('one that had an error', (world) => [error(world)], { most: 8, extra: { requests: 1 } }),
+      after('one that had an error', error, 4),
+      after('one that had an unknown animal', unknownAnimal, 2),
+      after('one that had an invalid list', invalidList, 2),
+      ...(thoroughAuth ? [afterAnotherKey(error, 2)] : []),
     ],
   };
 }
-
-const { mustBe: _, ...wrongList } = listPets(invalid('Bearer wrong', 'Bearer wrong'));
 
 /** The same dimension for requests with and without a valid key. */
 export const keyedConnections: Dimension = {
   name: 'connection',
   rows: [
     plain('any idle one'),
-    connection('one that had the valid key', ({ key }) => [listPets(key, { limit: 1 })], { extra: { requests: 1 } }),
-    connection('one that had another key', () => [wrongList], { most: 1, extra: { keyless: 1 } }),
+    after('one that had the valid key', ({ key }) => listPets(key, { limit: 1 }), Infinity),
+    after('one that had an unknown animal', unknownAnimal, 4),
+    after('one that had an invalid list', invalidList, Infinity),
+    after('one that had a create', ({ key, newPet }) => createPet(key, newPet()), 4, 1),
+    afterAnotherKey(invalidList, 1),
   ],
 };

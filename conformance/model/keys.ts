@@ -24,7 +24,7 @@ import {
   listPetsWithQuery,
 } from '../client/requests.ts';
 import { randomOf } from './cover.ts';
-import { headerNames, keyedConnections } from './exchange.ts';
+import { headerNames, keyedConnections, keyedHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 
@@ -291,8 +291,9 @@ export function keyDimensions(seed: number, create: boolean, get: boolean): read
   return [
     { name: 'operation', rows: operations.filter(isPossible) },
     { name: 'credential', rows: credentialRows(seed) },
+    keyedHeaders,
     headerNames,
-    keyedConnections,
+    { ...keyedConnections, rows: keyedConnections.rows.filter(isPossible) },
   ];
 }
 
@@ -303,6 +304,7 @@ export function keyDraft({ key }: World): Draft {
 
 /** Requests for each requirement: in a default run, with --thorough-auth, and at most if --runs is also given. */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
+  'auth.valid': [15, 170],
   'auth.missing': [1, 5],
   'auth.invalid-request': [4, 24],
   'auth.empty': [1, 10],

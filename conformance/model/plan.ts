@@ -26,7 +26,8 @@ interface Model {
   /** Whether the rows that are not accepted replace the valid key. */
   readonly isKeyless?: true;
   readonly most: number;
-  readonly quota?: (of: Of | undefined) => number;
+  /** The maximum number of combinations for a requirement or a gap, or of accepted rows only. */
+  readonly quota: (of: Of | undefined) => number;
 }
 
 /** One combination: a request, and what the specification says about its response. */
@@ -181,7 +182,7 @@ export function combinedBy(caseSets: readonly CaseSet[], cases: ReadonlySet<Case
 function caseSetOf(model: Model, seed: number): CaseSet {
   const { dimensions, most, quota } = model;
   const rows = dimensions.map((dimension) => dimension.rows);
-  const combinations = cover(rows, { seed, most, ...(quota !== undefined && { quota }) });
+  const combinations = cover(rows, { seed, most, quota });
   return { model, cases: combinations.map((combination) => new Case(model, combination)) };
 }
 
@@ -189,11 +190,13 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
   const share = Math.max(1, runs / defaultRuns);
   // More would cost more time to combine than to send; the checks that generate cases by --runs send the others.
   const generated = Math.min(maxGenerated, Math.ceil(runs / 4));
-  const quota = (of: Of | undefined) => {
-    const [usual, thorough, most] = keyQuotas[of ?? ''] ?? [Infinity, Infinity];
+  const quota = (of: Of = 'auth.valid') => {
+    const [usual, thorough, most] = keyQuotas[of] ?? [Infinity, Infinity];
     if (!thoroughAuth) return usual;
     return most === undefined ? thorough : Math.min(most, Math.ceil(thorough * share));
   };
+  /** Leaves the other combinations to the rows that must be refused or are open. */
+  const accepted = (most: number) => (of: Of | undefined) => (of === undefined ? Math.ceil(most * share) : Infinity);
   const keys: Model = {
     name: 'keys',
     dimensions: keyDimensions(seed, write, !getIsRemoved),
@@ -205,27 +208,30 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
   };
   const createPet: Model = {
     name: 'createPet',
-    dimensions: createDimensions(seed, generated),
+    dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(255 * share),
+    most: Math.ceil(239 * share),
+    quota: accepted(20),
   };
   const listPets: Model = {
     name: 'listPets',
-    dimensions: listDimensions(seed),
+    dimensions: listDimensions(seed, thoroughAuth),
     draft: listDraft,
     provedBy: ([limit, status]) => {
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(110 * share),
+    most: Math.ceil(86 * share),
+    quota: accepted(52),
   };
   const getPet: Model = {
     name: 'getPet',
-    dimensions: getDimensions(),
+    dimensions: getDimensions(thoroughAuth),
     draft: getDraft,
     provedBy: () => 'get.answers',
-    most: Math.ceil(40 * share),
+    most: Math.ceil(62 * share),
+    quota: accepted(20),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
 }

@@ -1,7 +1,7 @@
 /** What a client may vary in listPets and getPet: sections 4.1 and 4.3. */
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
-import { getPet, listPets } from '../client/requests.ts';
-import { connections, headerNames } from './exchange.ts';
+import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
+import { connections, headerNames, headersOfGet } from './exchange.ts';
 import { accepted, named, open, plain, type Change, type Dimension, type Draft, type World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
@@ -31,7 +31,7 @@ const other = (parameter: string): Change => (draft) => ({
 });
 
 /** The dimensions of listPets. */
-export function listDimensions(seed: number): readonly Dimension[] {
+export function listDimensions(seed: number, thoroughAuth: boolean): readonly Dimension[] {
   return [
     {
       name: 'limit',
@@ -80,9 +80,9 @@ export function listDimensions(seed: number): readonly Dimension[] {
         parameters: isReversed ? draft.parameters.toReversed() : draft.parameters,
       })),
     },
+    headersOfGet,
     headerNames,
-    // As another operation, because the server may have removed getPet.
-    connections(({ key, unknownId }) => ({ ...getPet(key, unknownId), operation: 'other', open: true })),
+    connections(({ key }) => listPetsWithQuery(key, 'status=asleep'), thoroughAuth),
   ];
 }
 
@@ -124,8 +124,21 @@ const otherId = (idOf: IdOf): Change => (draft, world) => {
   return { ...draft, petId, target: `/pets/${petId}`, ...(isOpen && { open: true }) };
 };
 
+/** Names under which a server may look for the id, although it is in the path. */
+const idNames = ['id', 'petId', 'pet_id', '_id', 'pk', 'pet', 'uuid', 'key'];
+
+/** A known id in the query. A server may refuse the parameters, but must not use them. */
+const inTheQuery: Change = (draft, world) => ({
+  ...otherId(({ unknownId }) => unknownId)(draft, world),
+  parameters: idNames.map((name) => `${name}=${world.id}`),
+  open: true,
+});
+
+/** Spellings of a known id and texts that are no id. Proxies refuse other escapes, such as %00 and %2F. */
+const otherIds = ['+#', '%20#', '#%20', '#e0', '0x#', '%C3%A9'];
+
 /** The dimensions of getPet. */
-export function getDimensions(): readonly Dimension[] {
+export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
   return [
     {
       name: 'petId',
@@ -135,15 +148,20 @@ export function getDimensions(): readonly Dimension[] {
         ...open('get.large-id', { '2^53 + 1': () => 2n ** 53n + 1n, '2^63 - 1': () => int64Max }, otherId),
         ...open('get.negative-id', { '-1': () => -1n }, otherId),
         ...open('get.not-found', unknownIds, otherId),
+        ...open('get.not-found', { 'unknown, with a known one in the query': inTheQuery }, (change) => change),
         ...open(
           'service.status',
           named('0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${int64Min - 1n}`, '9'.repeat(400)),
           idOf,
         ),
+        ...open('service.status', named(...otherIds), (text) => (draft, world) =>
+          idOf(text.replace('#', String(world.id)))(draft, world),
+        ),
       ],
     },
+    headersOfGet,
     headerNames,
-    connections(({ key, unknownId }) => getPet(key, unknownId)),
+    connections(({ key, unknownId }) => getPet(key, unknownId), thoroughAuth),
   ];
 }
 

@@ -2,6 +2,7 @@
  * Conforming servers that fill the gaps of the specification in different ways. The kit must report no failure for any
  * of them: the specification leaves open whatever they do differently from `base`.
  */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { libraryVariants } from './library-variants.ts';
 import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
 import {
@@ -513,6 +514,63 @@ const afterHits: Variant = {
   hooks: { response: noteRemaining, write: writeLatestRemaining },
 };
 
+/** The status with which a server may refuse a request because of its headers; undefined if it does not. */
+function refusalOf({ headers }: Exchange): number | undefined {
+  const { accept = '*/*', origin, expect } = headers;
+  const admitsJson = String(accept)
+    .split(',')
+    .some((range) => /^\s*(\*\/\*|application\/(\*|json))/i.test(range) && !/;\s*q=0(\.0*)?\s*$/.test(range));
+  if (!admitsJson) return 406;
+  if (headers['user-agent'] === undefined || origin !== undefined) return 403;
+  if (headers['transfer-encoding'] !== undefined) return 411;
+  return expect === undefined ? undefined : 417;
+}
+
+/** The first coding that a client asks for and that the server has. */
+function codingOf({ headers }: Exchange): string | undefined {
+  const asked = String(headers['accept-encoding']).split(',').map((coding) => coding.trim().split(';')[0]!);
+  return asked.find((coding) => Object.hasOwn(encoders, coding));
+}
+
+const encoders: Readonly<Record<string, (text: string) => Uint8Array>> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+};
+
+const negotiating: Variant = {
+  id: 'negotiating',
+  text:
+    'Refuses an Accept without JSON (406), an Origin and a client without a name (403), a body without a length (411), ' +
+    'and Expect (417), each as text; compresses when asked; sends ranges; has entity tags; translates messages.',
+  hooks: {
+    keep: (pet, exchange) => (refusalOf(exchange) === undefined ? pet : undefined),
+    error: (status, message, exchange) =>
+      base.error(status, exchange.headers['accept-language'] === undefined ? message : 'متنی دیگر', exchange),
+    response: (response, exchange) => {
+      const { headers, method } = exchange;
+      const coding = codingOf(exchange);
+      if (coding !== undefined) response.headers.push(['Content-Encoding', coding], ['Vary', 'Accept-Encoding']);
+      if (response.status === 401 || response.status === 429) return response;
+      const refusal = refusalOf(exchange);
+      if (refusal !== undefined) {
+        setHeader(response, 'Content-Type', 'text/plain');
+        return Object.assign(response, { status: refusal, body: 'Refused.' });
+      }
+      if (method !== 'GET' || response.status !== 200) return response;
+      response.headers.push(['ETag', '"1"']);
+      if (headers['if-none-match'] === '"1"') return Object.assign(response, { status: 304, body: undefined });
+      return headers['range'] === undefined ? response : Object.assign(response, { status: 206 });
+    },
+    bytes: (text, exchange) => encoders[codingOf(exchange) ?? '']?.(text) ?? base.bytes(text, exchange),
+    write: (to, status, headers, body, exchange) => {
+      const sent = status === 206 ? body.subarray(0, 10) : body;
+      const length = headers.indexOf('Content-Length') + 1;
+      base.write(to, status, headers.with(length, String(sent.length)), sent, exchange);
+    },
+  },
+};
+
 const lastOfDay: Variant = {
   id: 'last of the day',
   text: 'All but 40 requests of the day of a Free key are used up.',
@@ -544,6 +602,7 @@ export const variants: readonly Variant[] = [
   late,
   patient,
   afterHits,
+  negotiating,
   lastOfDay,
   // --only separates ids by commas.
   ...limiters.map((limiter) => ({

@@ -22,6 +22,7 @@ const table = {
   'list.paging': ['4.1', 'Does a page link to the next one?'],
 
   'service.compression': ['1', 'Are bodies compressed although the client asks for identity (no compression)?'],
+  'service.accept': ['1', 'Is a request accepted whose Accept header does not admit JSON?'],
   'pet.default-status': ['2', 'Which status does an animal have if it was created without one?'],
   'pet.shows-status': ['2', 'Does every Pet have a status?'],
   'pet.extra-fields': ['2', 'Which other fields does a Pet have?'],
@@ -48,6 +49,7 @@ const table = {
   'create.comments': ['4.2', 'Is a body with comments accepted?'],
   'create.unknown-field': ['4.2', 'Are unknown fields accepted?'],
   'create.own-id': ['4.2', 'Is an id in the body accepted?'],
+  'create.chunked': ['4.2', 'Is a body in chunks accepted, without a Content-Length?'],
   'create.content-type': ['4.2', 'Is another Content-Type accepted?'],
   'create.category-range': ['4.2', 'Is every 64-bit categoryId accepted?'],
   'create.location': ['4.2', 'Does a 201 have a Location header?'],

@@ -8,7 +8,7 @@ import {
 import { plans, type Plan } from '../client/pacing.ts';
 import type { Target } from '../client/proxy.ts';
 import { statuses } from '../client/pet.ts';
-import { nameOf, type Credential, type Request } from '../client/request.ts';
+import { nameOf, permitsCoding, type Credential, type Request } from '../client/request.ts';
 import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { caseSetsOf, type Case, type CaseSet } from '../model/plan.ts';
@@ -162,7 +162,7 @@ export class Session {
    * after which the repeated request was served.
    *
    * A request that gets a server error is sent once more, because a single error may be temporary. If other requests
-   * must precede it (`before`), all of them are sent on a new connection.
+   * must precede it (`before`), all of them are sent on a new connection. A request without a valid key is not repeated.
    *
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
@@ -201,7 +201,9 @@ export class Session {
       throw error;
     }
     const { response } = judged.at(-1)!;
-    if (isServerError(response) && this.#repeats++ < maxRepeats)
+    // The requests without a valid key are few, and none of them may get a server error: the first one shows enough.
+    const mayRepeat = request.credential.key !== 'none';
+    if (isServerError(response) && mayRepeat && this.#repeats++ < maxRepeats)
       for await (const again of this.client.attempts({ ...request, repeats: true })) judged.push(this.#judge(again));
     return { response, violations: judged.flatMap(({ violations }) => violations) };
   }
@@ -399,7 +401,7 @@ export class Session {
       else if (verdict !== undefined)
         violations.push({ id, failure: this.ledger.violated(id, verdict, response.request, response) });
     }
-    if (response.codings !== undefined)
+    if (response.codings !== undefined && !permitsCoding(response.request))
       this.ledger.observe('service.compression', `yes, as ${response.codings}, perhaps by a proxy`, response);
     this.history.add(response);
     return { response, violations };

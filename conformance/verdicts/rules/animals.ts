@@ -162,8 +162,8 @@ const isComparable = ({ request }: Response) => request.credential.key === 'main
 /** The violation if getPet does not return an animal that an earlier response has shown. */
 function mustExist(response: Response, history: History): Violation | undefined {
   const { request, status, sentAt } = response;
-  const { operation, petId } = request;
-  if (operation !== 'getPet' || petId === undefined || [200, 429].includes(status)) return undefined;
+  const { operation, petId, mayBeRefused } = request;
+  if (operation !== 'getPet' || petId === undefined || mayBeRefused || [200, 429].includes(status)) return undefined;
   const first = history.shownBefore(petId, response);
   const isAccident = isServerError(response) && !request.repeats;
   if (first === undefined || !isComparable(response) || isAccident) return undefined;

@@ -40,6 +40,16 @@ export const bodyRules: readonly Rule[] = [
       return must(!isServerError(response), 'no server error (5xx)', received);
     },
   },
+  {
+    id: 'orders.exists',
+    judge: (response) => {
+      const { request, status } = response;
+      if (request.operation !== 'listOrders' || request.credential.key === 'none' || status === 429) return undefined;
+      if (isServerError(response) && !request.repeats) return undefined;
+      const exists = ![404, 405, 410].includes(status) && status < 500;
+      return must(exists, 'any status except 404, 405, 410 and server errors (5xx)', `${status}`);
+    },
+  },
   { id: 'service.json', judge: isJson },
   {
     id: 'pets.array',
