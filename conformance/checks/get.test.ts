@@ -52,16 +52,25 @@ test('the gaps say what responses to unknown paths and methods lack', async (t) 
     const observed = of.ledger.observations().filter(({ id }) => /^(paths|methods)\./.test(id));
     return Object.fromEntries(observed.map(({ id, behaviour }) => [id, behaviour]));
   };
-  assert.deepEqual(await seen(), { 'paths.unknown': '404', 'methods.unknown': '405', 'methods.head': '405' });
+  assert.deepEqual(await seen(), {
+    'paths.unknown': '404',
+    'paths.slash': '404',
+    'methods.unknown': '405',
+    'methods.options': '405',
+    'methods.head': '405',
+  });
   const bare = await seen(({ method, url }, response) => {
     response.headers = response.headers.filter(([name]) => name.toLowerCase() !== 'x-ratelimit-reset');
     if (url.endsWith('/no-such-path')) response.body = Buffer.from('<p>Not found</p>');
     if (method === 'PROPFIND') response.headers = [['content-type', 'text/html']];
+    if (method === 'OPTIONS') response.headers = [...response.headers, ['X-RateLimit-Reset', 'soon']];
   });
   assert.deepEqual(bare, {
     'paths.unknown': '404, without X-RateLimit-Reset, with a body that is not JSON',
     'methods.unknown':
       '405, without X-RateLimit-Limit and X-RateLimit-Remaining and X-RateLimit-Reset, with a body that is not JSON',
+    'paths.slash': '404, without X-RateLimit-Reset',
+    'methods.options': '405, with X-RateLimit-Reset "soon"',
     'methods.head': '405, without X-RateLimit-Reset',
   });
 });

@@ -6,6 +6,15 @@ import { check, observe, type Check } from '../session/check.ts';
 import { Skipped } from '../verdicts/outcome.ts';
 import { jsonProblem } from '../verdicts/rules/bodies.ts';
 import { headers } from '../verdicts/rules/limits.ts';
+import { inJson } from '../verdicts/rules/rule.ts';
+
+const otherRequests = [
+  ['methods.head', 'HEAD', '/pets'],
+  ['methods.options', 'OPTIONS', '/pets'],
+  ['methods.unknown', 'PROPFIND', '/pets'],
+  ['paths.unknown', 'GET', '/no-such-path'],
+  ['paths.slash', 'GET', '/pets/'],
+] as const;
 
 export const getChecks: readonly Check[] = [
   ...(['get.answers', 'get.not-found'] as const).map((id) =>
@@ -27,13 +36,9 @@ export const getChecks: readonly Check[] = [
     const response = await t.send({ ...getPetWithId(t.key, String(id)), operation });
     t.observe('get.deprecation', presentHeaders(response, ['Deprecation', 'Sunset']), response);
   }),
-  observe(['methods.head', 'methods.unknown', 'paths.unknown'], { requests: 3 }, async (t) => {
-    const cases = [
-      ['methods.head', 'HEAD', '/pets'],
-      ['methods.unknown', 'PROPFIND', '/pets'],
-      ['paths.unknown', 'GET', '/no-such-path'],
-    ] as const;
-    for (const [gap, method, path] of cases) {
+  // No method that a server might perform on animals, such as DELETE.
+  observe(otherRequests.map(([gap]) => gap), { requests: otherRequests.length }, async (t) => {
+    for (const [gap, method, path] of otherRequests) {
       const response = await t.send(other(t.key, method, path));
       t.observe(gap, [`${response.status}`, ...lacks(response)].join(', '), response);
     }
@@ -43,8 +48,10 @@ export const getChecks: readonly Check[] = [
 /** What a response lacks of what sections 1 and 8 require of every response. */
 function lacks(response: Response): readonly string[] {
   const missing = headers.filter((name) => response.all(name).length === 0);
+  const invalid = headers.filter((name) => !missing.includes(name) && response.integer(name) === undefined);
   return [
     ...(missing.length === 0 ? [] : [`without ${missing.join(' and ')}`]),
+    ...invalid.map((name) => `with ${name} ${inJson(response.all(name).join(', '))}`),
     ...(jsonProblem(response) === undefined ? [] : ['with a body that is not JSON']),
   ];
 }

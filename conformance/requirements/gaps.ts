@@ -61,6 +61,8 @@ const table = {
 
   'orders.shape': ['4.4', 'What do orders look like?'],
   'paths.unknown': ['4', 'What is the response to an unknown path?'],
+  'paths.slash': ['4', 'What is the response to a path with a slash at the end?'],
+  'methods.options': ['4', 'What is the response to OPTIONS?'],
   'methods.unknown': ['4', 'What is the response to an unknown method?'],
   'methods.head': ['4', 'What is the response to HEAD?'],
 
