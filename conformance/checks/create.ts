@@ -1,5 +1,5 @@
 /** Section 4.2: a valid NewPet is accepted, returned as it was sent, and stored. */
-import { newPetText, statuses } from '../client/pet.ts';
+import { isUniqueName, newPetText, statuses } from '../client/pet.ts';
 import { createPet, createPetOf, listPets } from '../client/requests.ts';
 import { anyName, exampleNames, fragileNames, isOrdinary } from '../model/names.ts';
 import { costOf } from '../model/plan.ts';
@@ -42,6 +42,12 @@ export const createChecks: readonly Check[] = [
     const isOrdinaryCase = ({ response }: CaseResponse) => isOrdinary(response.request.sent?.name ?? '');
     observeBy(t, 'create.ordinary-name', named.filter(isOrdinaryCase));
   }),
+  check('create.refused', { requests: 2, writes: true }, async (t) => {
+    // Other checks have sent creates with other errors, and without a valid key.
+    const { name } = t.fixtures.newPet();
+    await t.send({ ...createPetOf(t.key, `{"name":${JSON.stringify(name)},"categoryId":null}`), sent: { name } });
+    await t.send(listPets(t.key, { limit: 100 }));
+  }),
   check('create.status', { requests: 8 * 2, creates: 8, writes: true }, async (t) => {
     const getExists = !(await t.fixtures.getIsRemoved());
     await t.each([undefined, ...statuses, ...statuses, undefined], async (status) => {
@@ -64,7 +70,7 @@ export const storedChecks: readonly Check[] = [
       const { name, categoryId } = t.history.known(id)!.sent!;
       if (!categories.includes(categoryId)) ofModel.set(`${categoryId}`, id);
       else if (exampleNames.includes(name) || name.length > 255) ofModel.set(name, id);
-      else generated.set(name.replace(/^Conformance \d+$/, ''), id);
+      else generated.set(isUniqueName(name) ? '' : name, id);
     }
     const ids = [...ofModel.values(), ...generated.values()].slice(0, maxGets);
     await t.each(ids, async (id) => {

@@ -56,6 +56,16 @@ export function hasLoneSurrogate(name: string): boolean {
   return /\p{Cs}/u.test(name);
 }
 
+/** A name that no other animal has, not even one of another run: `Conformance 3f9a1c07 12`. */
+export function uniqueName(run: string, number: number): string {
+  return `Conformance ${run} ${number}`;
+}
+
+/** Whether a name is one that only one create of one run has. */
+export function isUniqueName(name: string): boolean {
+  return /^Conformance [0-9a-f]{8} \d+$/.test(name);
+}
+
 /** Whether two responses may show the same animal with these names. */
 export function mayBeSameName(one: string, other: string): boolean {
   return one === other || hasLoneSurrogate(one) || hasLoneSurrogate(other);

@@ -278,6 +278,7 @@ const operations: readonly Row[] = [
       getPet: ({ key, id }) => getPet(key, id),
       listOrders: ({ key }) => listOrders(key),
       'listPets with parameters': ({ key }) => listPets(key, { limit: 1, status: 'available' }),
+      'createPet with a status': ({ key, newPet }) => createPet(key, { ...newPet(), status: 'sold' }),
     },
     operation,
   ),
@@ -302,7 +303,10 @@ export function keyDraft({ key }: World): Draft {
   return { ...listPets(key), fields: [], text: '', parameters: [] };
 }
 
-/** Requests for each requirement: in a default run, with --thorough-auth, and at most if --runs is also given. */
+/**
+ * Requests for each requirement: in a default run, with --thorough-auth, and at most if --runs is also given. Those of
+ * `auth.valid` are the combinations with the valid key.
+ */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
   'auth.valid': [15, 170],
   'auth.missing': [1, 5],

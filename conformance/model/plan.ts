@@ -52,7 +52,7 @@ export class Case {
   /** The maximum number of requests and creates that it sends. */
   get cost(): { readonly requests: number; readonly keyless: number; readonly creates: number } {
     const isKeyless = this.model.isKeyless === true && this.#rows.some(isAlone);
-    const isCreate = this.model.name === 'createPet' || this.#rows[0]!.name === 'createPet';
+    const isCreate = this.model.name === 'createPet' || this.#rows[0]!.name.startsWith('createPet');
     const mayCreate = isCreate && !isKeyless && this.#rows.every(({ expect }) => typeof expect !== 'object');
     const extra = (what: 'requests' | 'keyless' | 'creates') =>
       this.#rows.reduce((sum, row) => sum + (row.extra?.[what] ?? 0), 0);

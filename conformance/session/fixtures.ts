@@ -1,7 +1,8 @@
 /** Responses and animals that several checks need, made once for a run. */
+import { randomUUID } from 'node:crypto';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
-import { newPetText, statuses, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
+import { newPetText, statuses, uniqueName, type NewPet, type Pet, type PetStatus } from '../client/pet.ts';
 import type { Credential, Request } from '../client/request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
@@ -33,6 +34,8 @@ export class Fixtures {
   readonly #once = new Map<string, Promise<unknown>>();
   /** The categories listed before the run created any animal. */
   #listedCategories: readonly bigint[] = [1n];
+  /** Distinguishes the names of this run from those of all others. */
+  readonly #run = randomUUID().slice(0, 8);
   #names = 0;
 
   constructor(session: FixtureSession) {
@@ -70,7 +73,8 @@ export class Fixtures {
 
   /** A valid NewPet with a unique name. */
   newPet(status?: NewPet['status']): NewPet {
-    return { name: `Conformance ${++this.#names}`, categoryId: this.category, ...(status !== undefined && { status }) };
+    const name = uniqueName(this.#run, ++this.#names);
+    return { name, categoryId: this.category, ...(status !== undefined && { status }) };
   }
 
   /**

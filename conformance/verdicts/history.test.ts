@@ -199,3 +199,16 @@ test('large Errors are not kept for observations, because a run has hundreds of 
   const history = after(error(large), error('no'));
   assert.equal(history.errors.length, 1);
 });
+
+test('an animal whose create was refused is a violation; only unique names are compared', () => {
+  const refused = (name: string, status: number) =>
+    response({ request: createPet(key, { name, categoryId: 3n }), status, body: '{}' });
+  const unique = (number: number) => `Conformance 3f9a1c07 ${number}`;
+  const shows = (name: string) => list([{ id: 7n, name, categoryId: 3n }]);
+  const history = after(refused(unique(1), 400), refused(unique(2), 401), refused(unique(3), 409), refused('Rex', 400));
+  for (const [name, isViolation] of [
+    ...[[unique(1), true], [unique(2), true], [unique(3), false], ['Rex', false], [unique(11), false]] as const,
+  ])
+    assert.equal(violates('create.refused', history, shows(name)), isViolation, name);
+  assert.equal(violates('create.refused', new History(), shows(unique(1))), false);
+});

@@ -3,7 +3,7 @@
  * clients may write at the same time.
  */
 import { JsonObject } from '../client/json.ts';
-import { statuses, type NewPet, type PetStatus } from '../client/pet.ts';
+import { isUniqueName, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import type { Request } from '../client/request.ts';
 import { getPet } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
@@ -51,6 +51,8 @@ export class History {
   /** The first Errors of the run, unchanged. */
   readonly errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
+  /** The 400 or 401 of each create with a unique name. */
+  readonly #refusedCreates = new Map<string, Response>();
   /** The rate limit headers of all responses. */
   readonly limits = new LimitHistory();
 
@@ -104,12 +106,25 @@ export class History {
     return refusal !== undefined && refusal.receivedTurn < sentTurn ? refusal : undefined;
   }
 
+  /** The response with which a create of this name was refused. */
+  refusedCreate(name: string): Response | undefined {
+    return this.#refusedCreates.get(name);
+  }
+
+  /** Whether any create with a unique name was refused. */
+  get hasRefusedCreate(): boolean {
+    return this.#refusedCreates.size > 0;
+  }
+
   /** Adds a response, after it has been judged. */
   add(response: Response): void {
     const { request, status, json } = response;
     // Whether two keys have the same animals is a gap (section 5).
     if (request.credential.key === 'main') this.#addPets(response);
     if (request.operation === 'other') return;
+    const { name = '' } = request.sent ?? {};
+    if (request.operation === 'createPet' && [400, 401].includes(status) && isUniqueName(name))
+      this.#refusedCreates.set(name, response.light());
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
     if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;

@@ -1,5 +1,5 @@
 /** Sections 2, 4 and 4.3: faults that show only across several responses. */
-import { base, type Pet } from '../server/hooks.ts';
+import { base, type Exchange, type Pet } from '../server/hooks.ts';
 import { Digits } from '../server/json.ts';
 import { changedStatus, failing, found, pages, responses, shown, status, stored, table } from './changes.ts';
 
@@ -16,7 +16,20 @@ const idIn = (body: string): string | undefined => /"id":(\d+)/.exec(body)?.[1];
 const plusOne = (digits: string): string => String(BigInt(digits) + 1n);
 const lastOf = (pets: ReadonlyMap<string, Pet>): Pet | undefined => [...pets.values()].at(-1);
 
+/** Stores the animal of a refused create if its body has these members. */
+function storeAnyway(exchange: Exchange, members: RegExp): void {
+  const [, name] = /"name"\s*:\s*"([^"\\]*)"/.exec(exchange.body) ?? [];
+  if (name === undefined || !members.test(exchange.body)) return;
+  const pet: Pet = { id: '', name, categoryId: '1', status: 'available', at: exchange.now };
+  pet.id = base.newId(pet, exchange);
+  exchange.world.pets.set(pet.id, pet);
+}
+
 export const stateMutants = table([
+  ['create-400-stored', 'create.refused', 'A create with null as status gets 400, but is stored.',
+    responses(status(400, 'create'), (_response, exchange) => storeAnyway(exchange, /"status"\s*:\s*null/))],
+  ['create-401-stored', 'create.refused', 'A create without a valid key gets 401, but is stored.',
+    responses(status(401, 'create'), (_response, exchange) => storeAnyway(exchange, /"categoryId"/))],
   ['get-next', 'get.answers', 'getPet returns the next animal if the id is a multiple of 3.',
     found((pet, id, exchange) =>
       pet !== undefined && BigInt(id) % 3n === 0n ? (base.find(plusOne(id), exchange) ?? pet) : pet)],

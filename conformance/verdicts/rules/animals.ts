@@ -1,5 +1,6 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
 import { hasLoneSurrogate, mayBeSameName, type NewPet, type Pet } from '../../client/pet.ts';
+import { nameOf } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import { lengthOf, sourceOf, timeOf } from '../disputes.ts';
@@ -69,6 +70,17 @@ export const animalRules: readonly Rule[] = [
       // A different status may be due to a change: see disputes.ts.
       const isStored = pets.some(({ id, status }) => history.known(id)?.sent?.status === (status ?? ''));
       return request.operation === 'getPet' && isStored ? true : undefined;
+    },
+  },
+  {
+    id: 'create.refused',
+    judge: ({ pets }, history) => {
+      if (pets.length === 0 || !history.hasRefusedCreate) return undefined;
+      const shown = pets.find(({ name }) => history.refusedCreate(name) !== undefined);
+      if (shown === undefined) return true;
+      const { request, status, receivedAt } = history.refusedCreate(shown.name)!;
+      const refused = `its create (${nameOf(request)} at ${timeOf(receivedAt)}) was refused with ${status}`;
+      return { required: `no animal ${inJson(shown.name)}, because ${refused}`, received: inJson(shown) };
     },
   },
   {
