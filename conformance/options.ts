@@ -29,7 +29,7 @@ What is checked
   --known FILE          known deviations, which do not fail the run: an id, an expiry date and a reason on each line
   --list                print the requirements that would be checked and the values that are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
-  --thorough-auth       send each kind of invalid key, and change each character of the key: up to 230 requests without
+  --thorough-auth       send each kind of invalid key, and change each character of the key: up to 300 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
   --category-id N       a category that the server accepts (default: those of the listed animals)

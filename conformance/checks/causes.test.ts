@@ -17,6 +17,7 @@ for (const [fault, server, fails, others] of [
   ['a name that every response shows in lower case', mutant('name-lower'), 'create.name', ['animals.agree']],
   ['an id that is given twice', mutant('id-by-name'), 'pet.unique-id', ['animals.agree']],
   ['a 201 that is not JSON', notJson, 'service.json', ['pet.id', 'pet.name', 'pet.category']],
+  ['a path with a slash at its end needs no key', mutant('auth-path-slash'), 'auth.path', ['auth.missing']],
 ] as const) {
   test(fault, async (t) => {
     const results = await run(session(await server(t), { only: [fails, ...others] }));

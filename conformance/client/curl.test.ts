@@ -12,7 +12,7 @@ import { sh, withoutCurl } from '../testing/shell.ts';
 import { bearer, changedAt, inQuery, invalid, surrounded, nobody } from './credentials.ts';
 import { curlLine } from './curl.ts';
 import { nameOf, type Request } from './request.ts';
-import { createPet, createPetOf, getPet, listOrders, listPets } from './requests.ts';
+import { createPet, createPetOf, getPet, listOrders, listPets, other } from './requests.ts';
 import { Response, summary, transcript } from './response.ts';
 
 /** Sends requests with the kit and with their curl lines, and compares what the server receives. */
@@ -153,6 +153,12 @@ test('any body', { skip: withoutCurl }, async (t) => {
 const moment = { at: 0, turn: 0 };
 const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
   new Response(request, { status, headers, body: Buffer.from(body) }, moment, moment);
+
+test('a path is sent as it is written', { skip: withoutCurl }, async (t) => {
+  const send = await bothWays(t);
+  for (const path of ['/pets/', '//pets', '/./pets', '/x/../pets', '/pets/.', '/pets%2f', '/pets;a=b', '/pets\\'])
+    assert.equal((await send(other(nobody, 'GET', path))).url, `/v1${path}`);
+});
 
 test('descriptions of requests do not contain the key', () => {
   const { text, shell } = inQuery(apiKey);

@@ -24,6 +24,7 @@ function argumentsOf(request: Request, baseUrl: string, piped: (command: string)
   const { method, credential, headers, shellHeaders, without, body } = request;
   // With -X HEAD, curl would wait for a body.
   const parts = [method === 'HEAD' ? '-I' : '-i'];
+  if (/\/\.{1,2}(\/|$)/.test(request.target)) parts.push('--path-as-is');
   if (method !== 'HEAD' && method !== (body === undefined ? 'GET' : 'POST')) parts.push(`-X ${method}`);
   if (permitsCoding(request)) parts.push('--compressed');
   if (without !== undefined) parts.push(`-H '${without}:'`);

@@ -82,12 +82,13 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
   const hasLength = body !== undefined && !names.includes('transfer-encoding');
   const length = hasLength ? ['Content-Length', String(body.length)] : [];
   const own = forwarder?.authorization === undefined ? [] : ['Proxy-Authorization', forwarder.authorization];
-  const { host, href } = new URL(url);
+  const { host, origin } = new URL(url);
   const options = {
     method,
     agent,
     headers: ['Host', host, ...own, ...usual.flat(), ...headers.flat(), ...length],
-    ...(forwarder !== undefined && { path: href }),
+    // As it is written, because URL would remove dot segments.
+    path: (forwarder === undefined ? '' : origin) + (url.replace(/^[a-z]+:\/\/[^/]*/i, '') || '/'),
   };
   return new Promise((resolve, reject) => {
     let responding = false;

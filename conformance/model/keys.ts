@@ -231,14 +231,52 @@ function credentialRows(seed: number): Row[] {
   ];
 }
 
+/**
+ * Other spellings of a path, by what follows the base URL: first those that are most likely to pass a check of the key
+ * that compares paths. A server may treat them as the path, redirect them, or not know them.
+ */
+const spellings: Readonly<Record<string, (path: string) => string>> = {
+  'a slash at the end': (path) => `${path}/`,
+  'two slashes': (path) => `/${path}`,
+  capitals: (path) => path.toUpperCase(),
+  'an escaped letter': (path) => path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  'a dot as a segment': (path) => `/.${path}`,
+  'two dots as a segment': (path) => `/x/..${path}`,
+  'an escaped slash at the end': (path) => `${path}%2f`,
+  'a parameter': (path) => `${path};a=b`,
+  'a suffix': (path) => `${path}.json`,
+  ...Object.fromEntries(
+    ['%20', '%00', '%09', '%0a', '%3f', '%23', '//', '/.', '%2e', '.', '\\', ':'].map((end) => [
+      `${end} at the end`,
+      (path: string) => path + end,
+    ]),
+  ),
+};
+
+/** Requests without a key for other spellings of the path. */
+const respelled: readonly Row[] = Object.entries(spellings).flatMap(([name, spelled]) =>
+  open<RequestOf>(
+    'auth.path',
+    {
+      [`listPets with ${name}`]: () => listPets(nobody),
+      [`getPet with ${name}`]: ({ id }) => getPet(nobody, id),
+      [`createPet with ${name}`]: ({ newPet }) => createPet(nobody, newPet()),
+    },
+    (request) => (draft, world) => {
+      const { petId: _, ...other } = drafted(request(world), draft);
+      return { ...other, target: spelled(other.target), operation: 'other', open: true };
+    },
+  ),
+);
+
 type InvalidRequest = (credential: Credential, world: World) => Request;
 
 /** Requests that are also invalid in another way: first those that faulty servers are most likely to check first. */
 const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
   'an invalid list': (credential) => listPetsWithQuery(credential, 'limit=abc&status=asleep'),
   'a create without JSON': (credential) => createPetOf(credential, '['),
-  'a create of text': (credential) => asText(createPetOf(credential, 'no JSON')),
   'a get of an unknown animal': (credential, { unknownId }) => getPet(credential, unknownId),
+  'a create of text': (credential) => asText(createPetOf(credential, 'no JSON')),
   'a create with an unknown status': (credential) =>
     createPetOf(credential, '{"name":"Nobody","categoryId":1,"status":"asleep"}'),
   'a create without a name': (credential) => createPetOf(credential, '{"categoryId":1}'),
@@ -283,6 +321,7 @@ const operations: readonly Row[] = [
     operation,
   ),
   ...refusedRequests,
+  ...respelled,
 ];
 
 /** The dimensions of requests with valid and invalid keys, for the operations that a run may use. */
@@ -310,7 +349,8 @@ export function keyDraft({ key }: World): Draft {
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
   'auth.valid': [15, 170],
   'auth.missing': [1, 5],
-  'auth.invalid-request': [4, 24],
+  'auth.invalid-request': [3, 24],
+  'auth.path': [1, 3 * Object.keys(spellings).length],
   'auth.empty': [1, 10],
   'auth.other-scheme': [2, 20, 5 * 10],
   'auth.no-scheme': [1, 10],

@@ -183,7 +183,9 @@ function caseSetOf(model: Model, seed: number): CaseSet {
   const { dimensions, most, quota } = model;
   const rows = dimensions.map((dimension) => dimension.rows);
   const combinations = cover(rows, { seed, most, quota });
-  return { model, cases: combinations.map((combination) => new Case(model, combination)) };
+  const cases = combinations.map((combination) => new Case(model, combination));
+  // Invalid keys without a valid one between them are first: a server may refuse the next valid key after some of them.
+  return { model, cases: model.isKeyless ? cases.toSorted((a, b) => a.cost.requests - b.cost.requests) : cases };
 }
 
 function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: CaseOptions): readonly Model[] {

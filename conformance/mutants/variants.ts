@@ -366,6 +366,30 @@ const cached: Variant = {
   },
 };
 
+const spellings: Variant = {
+  id: 'spellings',
+  text:
+    'Ignores case, dot segments, repeated slashes, escapes and a parameter in paths; without a key, it redirects paths ' +
+    'with a slash at the end, and shows a page for paths with dot segments.',
+  hooks: {
+    below: (path) => {
+      const { pathname } = new URL(`http://localhost/${path.replace(/^\/+/, '')}`);
+      const plain = (attempt(() => decodeURIComponent(pathname)) ?? pathname).replace(/;.*/, '').replace(/\/+/g, '/');
+      return base.below(plain.toLowerCase().replace(/\.json$|[\s/\0]+$/, ''));
+    },
+    response: (response, { authorization, fullPath }) => {
+      if (response.status !== 401 || authorization !== '') return response;
+      if (fullPath.endsWith('/')) {
+        Object.assign(response, { status: 308, body: undefined });
+        response.headers.push(['Location', fullPath.slice(0, -1)]);
+      } else if (/\/\.{1,2}(\/|$)/.test(fullPath)) {
+        Object.assign(response, { status: 200, body: [new Map([['id', new Digits('1')]])] });
+      }
+      return response;
+    },
+  },
+};
+
 const truncated: Variant = {
   id: 'truncated',
   text: 'A window starts with the first request after the previous one; Reset lacks the fraction of a second.',
@@ -592,6 +616,7 @@ export const variants: readonly Variant[] = [
   cached,
   busy,
   rounded,
+  spellings,
   truncated,
   bucket,
   banning,

@@ -100,6 +100,7 @@ const table = {
   'auth.query': ['5', 'Every operation returns 401 for the key in the query only.'],
   'auth.elsewhere': ['5', 'Every operation returns 401 for the key in another header or in a cookie only.'],
   'auth.near-miss': ['5', 'A key that differs slightly from the right one, anywhere, gets 401.'],
+  'auth.path': ['5', 'Without a key, no other spelling of a path returns an animal.'],
   'auth.keys': ['5', 'How keys are issued, rotated and scoped.', 'the specification does not show it'],
 
   'error.object': ['7', 'Every response with 400, 401 or 404 has an Error body, an object.'],

@@ -1,7 +1,9 @@
 /** Section 5: authentication, and section 9: the path. */
-import { attempt, base, type Exchange } from '../server/hooks.ts';
+import { attempt, base, type Exchange, type Operation } from '../server/hooks.ts';
 import { Digits, readJson, type Json } from '../server/json.ts';
-import { alsoAdmits, changedStatus, failing, responses, setHeader, status, table, tokenOf } from './changes.ts';
+import {
+  alsoAdmits, changedStatus, failing, responses, setHeader, status, table, tokenOf, type Change,
+} from './changes.ts';
 
 const middle = (text: string): number => text.length >> 1;
 const without = (text: string, at: number): string => text.slice(0, at) + text.slice(at + 1);
@@ -13,6 +15,16 @@ const isNewPet = (body: string): boolean => /"name"/.test(body) && /"categoryId"
 /** Whether a token has the secret's length, and the same text after `part` has been applied to both. */
 const sameIn = (token: string, secret: string, part: (text: string) => string): boolean =>
   token.length === secret.length && part(token) === part(secret);
+
+/** Serves other spellings of paths without a key. `plain` makes a usual path of a spelling. */
+function unchecked(plain: (path: string) => string, only?: Operation): Change {
+  const isOther = ({ fullPath }: Exchange) => plain(fullPath) !== fullPath && base.below(plain(fullPath)) !== undefined;
+  return {
+    below: (path) => base.below(plain(path)),
+    admits: (exchange, secret) =>
+      base.admits(exchange, secret) || (isOther(exchange) && (only === undefined || exchange.operation === only)),
+  };
+}
 
 export const authMutants = table([
   ['auth-valid-orders', 'auth.valid', 'listOrders rejects every key.',
@@ -42,6 +54,13 @@ export const authMutants = table([
         status(401, 'get')(response, exchange) && exchange.authorization === '' &&
         !exchange.world.pets.has(exchange.path.slice('/pets/'.length)),
       404, 'There is no such animal.')],
+
+  ['auth-path-slash', 'auth.path', 'A path with a slash at its end needs no key.',
+    unchecked((path) => path.replace(/\/$/, ''))],
+  ['auth-path-dots', 'auth.path', 'A path with dot segments needs no key.',
+    unchecked((path) => path.replace(/\/x\/\.\.|\/\.(?=\/)/, ''))],
+  ['auth-path-escapes', 'auth.path', 'createPet needs no key if its path has escaped letters.',
+    unchecked((path) => path.replace('%70', 'p'), 'create')],
 
   // The space after the scheme is lost in HTTP, which trims header values.
   ['auth-empty-all', 'auth.empty', 'An empty bearer token is accepted.',

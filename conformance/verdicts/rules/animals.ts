@@ -1,5 +1,6 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
-import { hasLoneSurrogate, mayBeSameName, type NewPet, type Pet } from '../../client/pet.ts';
+import { JsonObject } from '../../client/json.ts';
+import { hasLoneSurrogate, mayBeSameName, pet, type NewPet, type Pet } from '../../client/pet.ts';
 import { nameOf } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
@@ -121,6 +122,14 @@ export const animalRules: readonly Rule[] = [
       const required = 'because no list and no create has shown this id';
       if (open) return must(status !== 200, `no animal, ${required}`, inJson(pets[0] ?? `${status}`));
       return must(status === 404, `404, ${required}`, `${status}`);
+    },
+  },
+  {
+    id: 'auth.path',
+    judge: ({ request, status, json }) => {
+      if (request.operation !== 'other' || request.credential.header !== undefined || status === 429) return undefined;
+      const shown = [json].flat().find((value) => value instanceof JsonObject && pet(value) !== undefined);
+      return must(shown === undefined, 'no animal, because there is no key', `${status} with an animal`);
     },
   },
   {
