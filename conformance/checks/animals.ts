@@ -23,7 +23,7 @@ type Step =
 const maxSteps = 10;
 
 /** How often one of the animals is requested again: a faulty server may lose it after some requests. */
-const moreGets = 10;
+const moreGets = 8;
 
 function stepText(step: Step): string {
   if ('create' in step) return `create ${newPetText(step.create)}`;

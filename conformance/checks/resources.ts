@@ -13,7 +13,7 @@ const openInBodies = [
 ];
 
 export const resourceChecks: readonly Check[] = [
-  check('pet.unique-id', { requests: concurrent + 6, creates: concurrent + 3 }, async (t) => {
+  check('pet.unique-id', { requests: concurrent + 8, creates: concurrent + 5 }, async (t) => {
     await t.send(listPets(t.key, { limit: 100 }));
     if (!t.mayWrite) return;
     await sendOwnId(t);
@@ -45,8 +45,10 @@ export const resourceChecks: readonly Check[] = [
  */
 async function sendOwnId(t: CheckContext): Promise<void> {
   const { id, categoryId } = await t.fixtures.created();
-  for (const own of [id + 1n, id])
-    await t.send(createPetOf(t.key, `{"id":${own},"name":"Own id","categoryId":${categoryId}}`));
+  for (const [own, ...names] of [[id + 1n, 'id'], [id, 'id'], [id, '_id', 'petId', 'pet_id', 'pk'], [id, 'Id', 'ID']]) {
+    const ids = names.map((name) => `"${name}":${own}`).join();
+    await t.send(createPetOf(t.key, `{${ids},"name":"Own id","categoryId":${categoryId}}`));
+  }
   if (await t.fixtures.getIsRemoved()) return;
   const response = await t.getCreated(id);
   const isOther = response.pets[0]?.name === 'Own id';

@@ -3,9 +3,11 @@ import * as fc from 'fast-check';
 import { shortened } from '../client/json.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
+import { randomOf } from './cover.ts';
 import { connections, headerNames, headersOfPost, traceIds, withHeaders } from './exchange.ts';
-import { accepted, named, open, plain, refused, type Change, type Dimension, type Draft, type World } from './model.ts';
-import { controlName, exampleNames, loneSurrogateName, nulName } from './names.ts';
+import { accepted, named, open, plain, refused } from './model.ts';
+import type { Change, Dimension, Draft, Row, World } from './model.ts';
+import { controlName, exampleNames, loneSurrogateName, meaningfulNames, nulName } from './names.ts';
 
 type Field = keyof NewPet;
 
@@ -56,10 +58,36 @@ function sampled<T>(arbitrary: fc.Arbitrary<T>, seed: number, count: number): re
   return [...new Set(fc.sample(arbitrary, { seed, numRuns: count }))];
 }
 
-const nameRows: Dimension['rows'] = [
+/** Splits `categoryId` and `status` into `category_Id` and `sta_tus`. */
+const divided = (field: Field, by: string) => field.replace(/(?<=^(category|sta|na))/, by);
+
+/**
+ * Other spellings of a field: a server may ignore them or refuse them, but must not take one for the field. The second
+ * group has spaces, for which a server may refuse a body.
+ */
+const respelled = (field: Field): readonly (readonly string[])[] => [
+  [
+    ...new Set([field.toUpperCase(), field.toLowerCase(), field.replace(/^./, (first) => first.toUpperCase())]),
+    ...['_', '-'].flatMap((by) => [divided(field, by), divided(field, by).toLowerCase(), by + field, field + by]),
+    ...[`${field}s`, `pet_${field}`, `pet.${field}`, `pet[${field}]`, `${field}[]`, `$${field}`, `@${field}`],
+  ].filter((spelling) => spelling !== field),
+  [` ${field}`, `${field} `, ` ${field} `, `\t${field}`, `${field}\n`, `${field}\u0000`],
+];
+
+/** Gives a field all these names. */
+const renameAll = (field: Field, to: readonly string[]): Change => (draft, world) => {
+  const text = draft.fields.find(([name]) => name === field)![1];
+  return to.reduce((made, name) => more(name, text)(made, world), leaveOut(field)(draft, world));
+};
+
+/** Rows in which a required field is missing, but has other names. */
+const misspelled = (field: 'name' | 'categoryId') =>
+  refused('create.required', { 'in other spellings': respelled(field)[0]! }, (to) => renameAll(field, to));
+
+const nameRows = (count: number): Dimension['rows'] => [
   plain('ordinary'),
   ...accepted(named('Rex'), nameOf),
-  ...open('create.name', texts(...exampleNames), nameOf),
+  ...open('create.name', texts(...exampleNames, ...meaningfulNames.slice(0, 2 * count)), nameOf),
   ...open('create.empty-name', { empty: '' }, nameOf),
   ...open('create.blank-name', { blank: '   ' }, nameOf),
   ...open('create.control-characters', { 'control characters': controlName }, nameOf),
@@ -74,6 +102,7 @@ const nameRows: Dimension['rows'] = [
   ),
   ...refused('create.required', { absent: undefined }, () => leaveOut('name')),
   ...refused('create.required', named('Name', ''), (to) => rename('name', to)),
+  ...misspelled('name'),
   ...refused('create.null', named('null'), valueOf('name')),
   ...refused(
     'create.wrong-type',
@@ -118,6 +147,7 @@ const categoryRows = (seed: number, count: number): Dimension['rows'] => [
   ...open('create.tiny-fraction', named('#.00000000000000000001'), categoryText),
   ...refused('create.required', { absent: undefined }, () => leaveOut('categoryId')),
   ...refused('create.required', named('categoryid', 'category_id'), (to) => rename('categoryId', to)),
+  ...misspelled('categoryId'),
   ...refused('create.null', named('null'), categoryText),
   ...refused(
     'create.wrong-type',
@@ -165,18 +195,56 @@ const statusRows = (seed: number, count: number): Dimension['rows'] => [
     texts(
       ...['', 'Available', 'SOLD', ' sold', 'sold ', 'sold\n', 'sold\u0000', 'sol', 'solds', 'availablepending'],
       ...['available,sold', 'unknown', 'null', 'availableavailableavailable', 'x'.repeat(300)],
-      ...sampled(otherStatuses, seed, 2 * count),
+      ...sampled(otherStatuses, seed, count),
     ),
     statusOf,
   ),
   ...refused('create.not-json', { 'sold without quotes': 'sold' }, valueOf('status'), '4xx'),
 ];
 
+/** The rows of a field that must be refused with 400, by the requirement that each violates. */
+function invalidBy(field: Field, rows: Dimension['rows']): readonly (readonly [Field, readonly Row[]])[] {
+  const invalid = rows.filter(({ expect }) => typeof expect === 'object' && expect.refused !== '4xx');
+  const ids = [...new Set(invalid.map(({ of }) => of))];
+  return ids.map((id) => [field, invalid.filter(({ of }) => of === id)] as const);
+}
+
+/**
+ * Bodies with two invalid fields. Each combines a requirement that one field violates with one of another field: first
+ * with the rows that are most likely, then with any. A server may collect several errors, and fail to.
+ */
+function twoInvalid(seed: number, count: number, fields: Readonly<Record<Field, Dimension['rows']>>): Dimension {
+  const random = randomOf(seed);
+  const kinds = (Object.keys(fields) as Field[]).flatMap((field) => invalidBy(field, fields[field]));
+  const pairs = kinds.flatMap((one, i) =>
+    kinds.slice(i + 1).filter(([field]) => field !== one[0]).map((other) => [one, other]),
+  );
+  const made = new Map<string, Row>();
+  for (const isFirst of [true, false]) {
+    const inOrder = pairs.map((pair) => [random(), pair] as const).sort(([a], [b]) => a - b);
+    for (const [, pair] of inOrder) {
+      if (made.size === 3 * count) break;
+      const rows = pair.map(([, rows]) => rows[isFirst ? 0 : Math.floor(random() * rows.length)]!);
+      const name = pair.map(([field], i) => `${field} ${rows[i]!.name}`).join(', ');
+      const change: Change = (draft, world) => rows.reduce((changed, row) => row.change(changed, world), draft);
+      made.set(name, { name, expect: rows[0]!.expect, of: rows[0]!.of!, change });
+    }
+  }
+  return { name: 'two fields', rows: [plain('as they are'), ...made.values()] };
+}
+
 /** Adds a second name before the first. The specification does not say which one a 201 returns. */
 const duplicateName: Change = (draft) => {
   const { name: _, ...sent } = draft.sent ?? {};
   return { ...draft, sent, fields: [['name', '"First"'], ...draft.fields] };
 };
+
+/** A valid value of each field, and another one for its other spellings. `#` is a category. */
+const beside: readonly (readonly [field: Field, own: Change, other: string])[] = [
+  ['name', (draft) => draft, '"Other"'],
+  ['categoryId', (draft) => draft, '#1'],
+  ['status', set('status', '"sold"', 'sold'), '"pending"'],
+];
 
 const otherRows: Dimension['rows'] = [
   plain('none'),
@@ -188,6 +256,18 @@ const otherRows: Dimension['rows'] = [
   ...open('service.status', { 'an id that is no number': '"x"' }, (text) => more('id', text)),
   ...open('service.status', { 'a deeply nested one': '['.repeat(2_000) + ']'.repeat(2_000) }, (text) =>
     more('more', text),
+  ),
+  ...beside.flatMap(([field, own, other]) =>
+    open(
+      'service.status',
+      Object.fromEntries(
+        respelled(field).map((names, i) => [`${field} in other spellings${i > 0 ? ', with spaces' : ''}`, names]),
+      ),
+      (names) => (draft, world) => {
+        const text = other.replace('#', String(world.category));
+        return names.reduce((made, name) => more(name, text)(made, world), own(draft, world));
+      },
+    ),
   ),
   ...open('service.status', named('__proto__', 'constructor'), (name) => more(name, '{"status":"sold"}')),
 ];
@@ -201,18 +281,18 @@ function escapedValue(text: string): string {
 }
 
 type Fields = Draft['fields'];
-const compact = (fields: Fields) => `{${fields.map(([name, text]) => `"${name}":${text}`).join(',')}}`;
+const compact = (fields: Fields) => `{${fields.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
 const formRows: Dimension['rows'] = accepted<(fields: Fields) => string>(
   {
     compact,
     'fields in another order': (fields) => compact(fields.toReversed()),
     'white space': (fields) => {
-      const members = fields.map(([name, text]) => `"${name}" :\n${text}`);
+      const members = fields.map(([name, text]) => `${JSON.stringify(name)} :\n${text}`);
       return `\r\n\t { ${members.join(' ,\t')}\r } \n`;
     },
     'values with escapes': (fields) => compact(fields.map(([name, text]) => [name, escapedValue(text)])),
-    'names with escapes': (fields) => compact(fields.map(([name, text]) => [escaped(name), text])),
+    'names with escapes': (fields) => `{${fields.map(([name, text]) => `"${escaped(name)}":${text}`).join(',')}}`,
   },
   (form) => (draft) => ({ ...draft, text: form(draft.fields) }),
 );
@@ -340,10 +420,10 @@ export function bytesOf({ body, text }: Draft): Buffer {
 
 /** The dimensions of createPet, with `count` generated values of each kind. */
 export function createDimensions(seed: number, count: number, thoroughAuth: boolean): readonly Dimension[] {
+  const fields = { name: nameRows(count), categoryId: categoryRows(seed, count), status: statusRows(seed, count) };
   return [
-    { name: 'name', rows: nameRows },
-    { name: 'categoryId', rows: categoryRows(seed, count) },
-    { name: 'status', rows: statusRows(seed, count) },
+    ...Object.entries(fields).map(([name, rows]) => ({ name, rows })),
+    twoInvalid(seed, count, fields),
     { name: 'other fields', rows: otherRows },
     { name: 'form', rows: formRows },
     { name: 'body', rows: bodyRows },

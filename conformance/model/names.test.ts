@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { hasLoneSurrogate, newPetText } from '../client/pet.ts';
-import { anyName, controlName, invisibleName, isOrdinary, fragileNames } from './names.ts';
+import { anyName, controlName, invisibleName, isOrdinary, fragileNames, meaningfulNames } from './names.ts';
 
 test('fragile names are ordinary and unique', () => {
   for (const name of fragileNames) assert.ok(isOrdinary(name) || name.length > 64, JSON.stringify(name));
-  assert.ok(fragileNames.filter(isOrdinary).length > 20);
-  assert.equal(new Set(fragileNames).size, fragileNames.length);
+  const all = [...fragileNames, ...meaningfulNames];
+  assert.ok(all.filter(isOrdinary).length > 60);
+  assert.equal(new Set(all).size, all.length);
 });
 
 test('each kind of damage shows in a fragile name', () => {
@@ -80,4 +81,9 @@ test('generated names survive JSON and UTF-8; most are ordinary, some are not', 
   const some = fc.sample(anyName, { numRuns: 500, seed: 1 });
   const ordinary = some.filter(isOrdinary).length;
   assert.ok(ordinary > 150 && ordinary < 490, `${ordinary} of 500 are ordinary`);
+});
+
+test('texts of each kind that some format reads as another type are among the names', () => {
+  for (const kind of [/^(yes|no)$/, /^\d{4}-\d\d-\d\d$/, /^nan$/i, /^(none|nil)$/i, /^\d+e\d+$/, /^0x/, /^-?inf/i, /^\d+:\d+/])
+    assert.ok(meaningfulNames.some((name) => kind.test(name)), `${kind}`);
 });

@@ -20,15 +20,10 @@ export const fragileNames: readonly string[] = [
   'REX',
   '12',
   '007',
-  '1e3',
-  '1.50',
   'null',
   'true',
-  '-0',
-  '0x1F',
   '[]',
   '{"name":"x"}',
-  'undefined',
   '__proto__',
   'constructor',
   '“smart” ‘quotes’ … – — • ™ © ® € £ ¥ § ¶ † ‡ ‰ ‹› «»',
@@ -36,6 +31,17 @@ export const fragileNames: readonly string[] = [
   `${'x'.repeat(63)}yz ${'äöü€🐾'.repeat(5)} the end`,
   ...[16, 32, 64, 100].map(ofLength),
 ];
+
+/** Texts that a language or a format reads as another type: first those that are most likely to be converted. */
+export const meaningfulNames: readonly string[] = [
+  ...['yes', 'no', 'NaN', 'None', 'nil', '1e3', '2024-02-29', '-0', '0x1F', '1.50', 'True', 'FALSE', 'undefined'],
+  ...['Infinity', 'on', 'OFF', '~', 'Null', '1.0.0', '12:30:00', '2024-02-29T12:30:00Z', '1_000', '+1', '.5', '1,5'],
+  ...['y', 'N', '-inf', '.nan', '"x"', '0o17', '0b11', '1E400', '9007199254740993', '29.02.2024', '02/29/2024', 'N/A'],
+  ...['#N/A', '=1+1', '(null)', '<null>', 'ja', 'nein', 'oui', 'vrai', 'faux', 'verdadero', '!!str', '*a', '&a', '- a'],
+];
+
+/** What a firewall looks for. */
+const suspiciousName = "<script> ../../ '; SELECT -- ${x}";
 
 /** Invisible characters: soft hyphen, zero-width, direction marks, separators, byte order mark, variation selectors. */
 export const invisibleName =
@@ -55,7 +61,7 @@ export const nulName = 'before\u0000after';
 const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
 /** The names that each run creates. */
-export const exampleNames: readonly string[] = [...fragileNames, 'x', invisibleName, unusualName, linesName];
+export const exampleNames: readonly string[] = [...fragileNames, 'x', invisibleName, unusualName, linesName, suspiciousName];
 
 const controls = Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1));
 

@@ -81,7 +81,7 @@ export class Case {
     const made = this.#rows.reduce((draft, row) => row.change(draft, world), this.model.draft(world));
     const { fields: _, text, parameters, mustBe, limit, status, ...request } = made;
     const isAccepted = this.#rows.every((row) => !isAlone(row));
-    const body = made.fields.length > 0 ? bytesOf(made) : request.body;
+    const body = this.model.name === 'createPet' ? bytesOf(made) : request.body;
     return {
       ...request,
       ...(body !== undefined && { body }),
