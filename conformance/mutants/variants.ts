@@ -565,8 +565,8 @@ const encoders: Readonly<Record<string, (text: string) => Uint8Array>> = {
 const negotiating: Variant = {
   id: 'negotiating',
   text:
-    'Refuses an Accept without JSON (406), an Origin and a client without a name (403), a body without a length (411), ' +
-    'and Expect (417), each as text; compresses when asked; sends ranges; has entity tags; translates messages.',
+    'Refuses an Accept without JSON (406), an Origin and a client without a name (403), a body without a length ' +
+    '(411), and Expect (417), each as text; compresses when asked; sends ranges; has entity tags; translates messages.',
   hooks: {
     keep: (pet, exchange) => (refusalOf(exchange) === undefined ? pet : undefined),
     error: (status, message, exchange) =>

@@ -162,7 +162,7 @@ export class Session {
    * after which the repeated request was served.
    *
    * A request that gets a server error is sent once more, because a single error may be temporary. If other requests
-   * must precede it (`before`), all of them are sent on a new connection. A request without a valid key is not repeated.
+   * must precede it (`before`), all of them are sent on a new connection. A request without a valid key is sent once.
    *
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
