@@ -191,7 +191,7 @@ function caseSetOf(model: Model, seed: number): CaseSet {
 function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: CaseOptions): readonly Model[] {
   const share = Math.max(1, runs / defaultRuns);
   // More would cost more time to combine than to send; the checks that generate cases by --runs send the others.
-  const generated = Math.min(maxGenerated, Math.ceil(runs / 4));
+  const generated = Math.min(maxGenerated, Math.ceil(runs / 5));
   const quota = (of: Of = 'auth.valid') => {
     const [usual, thorough, most] = keyQuotas[of] ?? [Infinity, Infinity];
     if (!thoroughAuth) return usual;
@@ -213,7 +213,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(239 * share),
+    most: Math.ceil(256 * share),
     quota: accepted(20),
   };
   const listPets: Model = {
@@ -224,16 +224,16 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(86 * share),
-    quota: accepted(52),
+    most: Math.ceil(80 * share),
+    quota: accepted(46),
   };
   const getPet: Model = {
     name: 'getPet',
     dimensions: getDimensions(thoroughAuth),
     draft: getDraft,
     provedBy: () => 'get.answers',
-    most: Math.ceil(62 * share),
-    quota: accepted(20),
+    most: Math.ceil(56 * share),
+    quota: accepted(14),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
 }
