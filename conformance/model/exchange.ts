@@ -83,10 +83,6 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
     ...{ 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors', 'X-Requested-With': 'XMLHttpRequest', Priority: 'u=1' },
   },
   'trace ids': traceIds,
-  'those of a proxy': {
-    ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
-    ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
-  },
   'conditions that are met': { 'If-None-Match': '"no-such-tag"', 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
@@ -108,8 +104,15 @@ const exclusiveRows = open(
   withRefusable,
 );
 
-/** A server may not admit other origins, and a firewall not a client without a name. */
+/** The headers of a proxy. */
+const forwarded = {
+  ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
+  ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
+};
+
+/** A server may not admit other origins, and a firewall not other addresses, or a client without a name. */
 const refusableRows: readonly Row[] = [
+  ...open('service.status', { 'those of a proxy': forwarded }, withRefusable),
   ...open('service.status', { Origin: { Origin: 'https://shop.example' } }, withRefusable),
   ...open('service.status', { 'no User-Agent': 'User-Agent' }, (name) => refusable(without(name))),
 ];

@@ -155,7 +155,7 @@ describe('a fault that needs two values together', () => {
         if (method !== 'POST' || !isFaulty(body.toString(), headers)) return;
         response.status = id === 'create.answers' ? 400 : 201;
       });
-      const results = await run(session(server, { only: [id], runs: 100, seed: 1 }));
+      const results = await run(session(server, { only: [id], runs: 200, seed: 1 }));
       const [result] = results;
       assert.equal(result!.verdict, 'failed', failuresText(results));
       assert.match(result!.failures[0]!.smallestCase, wanted);
