@@ -263,9 +263,12 @@ const otherRows: Dimension['rows'] = [
       Object.fromEntries(
         respelled(field).map((names, i) => [`${field} in other spellings${i > 0 ? ', with spaces' : ''}`, names]),
       ),
+      // Every second one is before the field, because the first or the last one may replace the others.
       (names) => (draft, world) => {
-        const text = other.replace('#', String(world.category));
-        return names.reduce((made, name) => more(name, text)(made, world), own(draft, world));
+        const made = own(draft, world);
+        const others = names.map((name) => [name, other.replace('#', String(world.category))] as const);
+        const every = (which: number) => others.filter((_, i) => i % 2 === which);
+        return { ...made, fields: [...every(1), ...made.fields, ...every(0)] };
       },
     ),
   ),

@@ -291,7 +291,7 @@ const parser: Variant = {
     text: (bytes) => base.text(bytes) ?? attempt(() => new TextDecoder('utf-16', { fatal: true }).decode(bytes)),
     read: (text) =>
       base.read(text) ??
-      attempt(() => readJson(text.replace(/:NaN\b/g, ':null').replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, ''))),
+      attempt(() => readJson(text.replace(/:\s*NaN\b/g, ':null').replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, ''))),
     name: (value, exchange) => {
       const name = base.name(value, exchange);
       return name === undefined ? undefined : Buffer.from(name).toString();
