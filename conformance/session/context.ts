@@ -212,7 +212,7 @@ export class CheckContext {
     try {
       for (const dimension of one.combination.keys()) {
         const plainer = smallest.plainer(dimension);
-        if (plainer === undefined) continue;
+        if (plainer === undefined || plainer.cost.keyless > 0) continue;
         const again = (await this.#try(plainer)).violations.find((violation) => violation.id === id);
         if (again !== undefined) [smallest, found] = [plainer, again.failure];
       }
