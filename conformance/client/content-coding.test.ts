@@ -60,7 +60,8 @@ describe('a run of the kit', () => {
     const { failed, results, compression, changing } = await behind(t, await smallServer(t), gzipSync);
     assert.deepEqual(failed, [], failuresText(results));
     assert.equal(compression?.behaviour, 'yes, as gzip, perhaps by a proxy');
-    for (const { headers } of changing.received) {
+    // The model varies these headers in some requests, but not in the first ones.
+    for (const { headers } of changing.received.slice(0, 20)) {
       assert.equal(headers['accept-encoding'], 'identity');
       assert.equal(headers.accept, '*/*');
       assert.equal(headers['user-agent'], `petstore-conformance/${version}`);

@@ -193,8 +193,7 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     hidden: longest < periodMs ? 1 - epsilon : 0,
     refill: (a, b) => {
       const [one, other, reset] = [timeOf(own[a]!), timeOf(own[b]!), own[a]!.reset * 1_000];
-      const isBetweenSteps = one !== undefined && other !== undefined && isNext && other.most + lateMs < reset
-        && reset - one.least + lateMs < shortest;
+      const isBetweenSteps = one !== undefined && other !== undefined && isNext && other.most + lateMs < reset;
       const ms = own[b]!.receivedAt - own[a]!.sentAt + 1;
       return isBetweenSteps ? 0 : (ms < shortest ? longest : ms + longest) * perMs;
     },
