@@ -197,7 +197,7 @@ export const keyedConnections: Dimension = {
   rows: [
     plain('any idle one'),
     after('one that had the valid key', ({ key }) => listPets(key, { limit: 1 }), Infinity),
-    after('one that had an unknown animal', unknownAnimal, 4),
+    after('one that had an unknown animal', unknownAnimal, 12),
     after('one that had an invalid list', invalidList, Infinity),
     after('one that had a create', ({ key, newPet }) => createPet(key, newPet()), 4, 1),
     afterAnotherKey(invalidList, 1),
