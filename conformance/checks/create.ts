@@ -11,14 +11,26 @@ import { observeBy } from './usual.ts';
 /** The number of animals that create.stored gets, for each of --runs. */
 const getsPerRun = 3.5;
 
+/** How often and how many lists are sent between the creates of create.answers. */
+const createsPerList = 4;
+const maxLists = 6;
+
 const ofNames: Cost = {
   ...{ requests: 3, writes: true, planned: costOf('create.name') },
   perCase: { requests: 1.1, creates: 1 },
 };
 
 export const createChecks: readonly Check[] = [
-  check('create.answers', { writes: true, planned: costOf('create.answers') }, async (t) => {
-    for (const { response } of await t.sendCases('create.answers')) {
+  check('create.answers', { requests: maxLists, writes: true, planned: costOf('create.answers') }, async (t) => {
+    let count = 0;
+    // A list may be wrong for some numbers of animals, so lists that cannot contain all are sent while there are few.
+    const listSome = async () => {
+      if (++count % createsPerList !== 0 || count > maxLists * createsPerList) return;
+      const status = statuses[count % statuses.length]!;
+      const limit = Math.min(100, Math.max(1, t.history.count(status) - 1));
+      await t.send(listPets(t.key, { limit, status }));
+    };
+    for (const { response } of await t.sendCasesAnd(listSome, 'create.answers')) {
       const [pet] = response.pets;
       if (response.request.sent?.status === undefined && pet !== undefined)
         t.observe('pet.default-status', pet.status ?? 'none is shown', response);

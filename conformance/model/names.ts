@@ -40,6 +40,18 @@ export const meaningfulNames: readonly string[] = [
   ...['#N/A', '=1+1', '(null)', '<null>', 'ja', 'nein', 'oui', 'vrai', 'faux', 'verdadero', '!!str', '*a', '&a', '- a'],
 ];
 
+/**
+ * A name, and names that a unique index, a join or a cache may take for it. Each differs from the first one, or from
+ * its neighbour, in one respect: case, accents, their normal form, compatible characters, width, punctuation, spaces,
+ * invisible characters, digits, a character beyond U+FFFF, a similar letter, or only after many characters.
+ */
+export const twinNames: readonly string[] = [
+  ...['Moss fi 12', 'MOSS FI 12', 'M\u00f6ss fi 12', 'Mo\u0308ss fi 12', 'Mo\u00df fi 12', 'Moss \ufb01 12'],
+  ...['Moss \uff46i 12', 'Moss, fi 12!', 'Moss-fi_12', 'Moss  fi 12', ' Moss fi 12', 'Moss fi 12 ', 'Mossfi12'],
+  ...['Moss\u200b fi 12', 'Moss fi 1234', 'Moss fi 12🐈', 'M\u043ess fi 12'],
+  ...['1', '2'].map((end) => `Moss fi 12 ${'and so on, '.repeat(4)}${end}`),
+];
+
 /** What a firewall looks for. */
 const suspiciousName = "<script> ../../ '; SELECT -- ${x}";
 
@@ -61,7 +73,10 @@ export const nulName = 'before\u0000after';
 const linesName = 'one\r\ntwo\nthree\rfour\tfive\n';
 
 /** The names that each run creates. */
-export const exampleNames: readonly string[] = [...fragileNames, 'x', invisibleName, unusualName, linesName, suspiciousName];
+export const exampleNames: readonly string[] = [
+  ...fragileNames,
+  ...['x', invisibleName, unusualName, linesName, suspiciousName],
+];
 
 const controls = Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1));
 

@@ -369,8 +369,8 @@ const cached: Variant = {
 const spellings: Variant = {
   id: 'spellings',
   text:
-    'Ignores case, dot segments, repeated slashes, escapes and a parameter in paths; without a key, it redirects paths ' +
-    'with a slash at the end, and shows a page for paths with dot segments.',
+    'Ignores case, dot segments, repeated slashes, escapes and a parameter in paths; without a key, it redirects ' +
+    'paths with a slash at the end, and shows a page for paths with dot segments.',
   hooks: {
     below: (path) => {
       const { pathname } = new URL(`http://localhost/${path.replace(/^\/+/, '')}`);

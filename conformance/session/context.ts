@@ -142,6 +142,11 @@ export class CheckContext {
    * @throws Violated if a response violates this check's requirement, after the last combination
    */
   async sendCases(...of: readonly Case['of'][]): Promise<readonly CaseResponse[]> {
+    return this.sendCasesAnd(async () => {}, ...of);
+  }
+
+  /** The same, and calls a function after each combination. */
+  async sendCasesAnd(then: () => Promise<void>, ...of: readonly Case['of'][]): Promise<readonly CaseResponse[]> {
     const responses: CaseResponse[] = [];
     const getIsRemoved = await this.fixtures.getIsRemoved();
     this.#session.caseSets = caseSetsOf({ ...this.options, write: this.mayWrite, getIsRemoved });
@@ -157,6 +162,7 @@ export class CheckContext {
       if (tried === undefined) return;
       const { response, violations } = tried;
       if (response !== undefined) responses.push({ of: one.of, value: one.value, response });
+      await then();
       const own = violations.findLast(({ id }) => id === this.#check.requirement);
       const violation = own ?? violations[0];
       if (violation === undefined) return;

@@ -6,11 +6,15 @@ import { newPetText, statuses, uniqueName, type NewPet, type Pet, type PetStatus
 import type { Credential, Request } from '../client/request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
+import { twinNames } from '../model/names.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
 /** The number of animals of each status that `needMany` creates: in all, more than the largest limit. */
 const ofEachStatus = 34;
+
+/** The number of refused names after which `needMany` uses only its own. */
+const maxRefused = 3;
 
 /** The number of animals that a page has without a limit. */
 const firstPage = 20;
@@ -144,8 +148,15 @@ export class Fixtures {
       const { mayWrite, history, key } = this.#session;
       for (const status of statuses) await this.#send(listPets(key, { status, limit: 100 }));
       const { categories } = this;
-      for (const [i, status] of (mayWrite ? Fixtures.missing(history) : []).entries())
-        await this.created({ ...this.newPet(status), categoryId: categories[i % categories.length]! });
+      let refused = 0;
+      for (const [i, status] of (mayWrite ? Fixtures.missing(history) : []).entries()) {
+        const pet = { ...this.newPet(status), categoryId: categories[i % categories.length]! };
+        const name = refused < maxRefused ? twinNames[i] : undefined;
+        const isCreated = name !== undefined && (await this.#created({ ...pet, name }));
+        if (isCreated) continue;
+        if (name !== undefined) refused++;
+        await this.created(pet);
+      }
     });
   }
 
@@ -187,6 +198,12 @@ export class Fixtures {
       made.catch(() => this.#once.delete(name));
     }
     return made;
+  }
+
+  /** Whether the server creates an animal, whose name it may refuse. */
+  async #created(pet: NewPet): Promise<boolean> {
+    const response = await this.#send({ ...createPetOf(this.#session.key, newPetText(pet)), sent: pet });
+    return response.pets.length > 0;
   }
 
   async #send(request: Request): Promise<Response> {

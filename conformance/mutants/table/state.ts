@@ -16,6 +16,13 @@ const idIn = (body: string): string | undefined => /"id":(\d+)/.exec(body)?.[1];
 const plusOne = (digits: string): string => String(BigInt(digits) + 1n);
 const lastOf = (pets: ReadonlyMap<string, Pet>): Pet | undefined => [...pets.values()].at(-1);
 
+/** Whether an animal has a name that differs from that in a body only in punctuation. */
+function isTwin(pets: ReadonlyMap<string, Pet>, body: string): boolean {
+  const [, name = ''] = /"name"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
+  const letters = (text: string) => text.replace(/\p{P}/gu, '');
+  return [...pets.values()].some((pet) => pet.name !== name && letters(pet.name) === letters(name) && name !== '');
+}
+
 /** Stores the animal of a refused create if its body has these members. */
 function storeAnyway(exchange: Exchange, members: RegExp): void {
   const [, name] = /"name"\s*:\s*"([^"\\]*)"/.exec(exchange.body) ?? [];
@@ -26,6 +33,13 @@ function storeAnyway(exchange: Exchange, members: RegExp): void {
 }
 
 export const stateMutants = table([
+  ['create-conflict', 'create.answers', 'A create gets 409 if its name differs from another one only in punctuation.',
+    failing(({ status }, { world, body }) => status === 201 && isTwin(world.pets, body), 409, 'The name exists.')],
+  ['list-row-more-few', 'list.status-and-limit', 'With 25 to 30 animals, a filtered list has one row more.',
+    { page: (rows, limit, exchange) => {
+      const { size } = exchange.world.pets;
+      return base.page(rows, exchange.query.has('status') && size >= 25 && size <= 30 ? limit + 1 : limit, exchange);
+    } }],
   ['create-400-stored', 'create.refused', 'A create with null as status gets 400, but is stored.',
     responses(status(400, 'create'), (_response, exchange) => storeAnyway(exchange, /"status"\s*:\s*null/))],
   ['create-401-stored', 'create.refused', 'A create without a valid key gets 401, but is stored.',

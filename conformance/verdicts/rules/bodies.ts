@@ -1,9 +1,10 @@
 /** Statuses and bodies: sections 1, 2, 3, 5 and 7. */
 import { JsonNumber, JsonObject, kindOf } from '../../client/json.ts';
-import { fieldProblems } from '../../client/pet.ts';
+import { fieldProblems, newPetText, type NewPet } from '../../client/pet.ts';
 import type { Request } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
+import type { History } from '../history.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
 /** The error statuses of the specification whose body is an Error. It leaves the body of a 429 open. */
@@ -19,7 +20,11 @@ const petFields = [
 
 export const bodyRules: readonly Rule[] = [
   ...(['list.answers', 'list.limit-accepted', 'list.status', 'list.status-and-limit', 'create.answers'] as const).map(
-    (id): Rule => ({ id, judge: (response) => hasRequiredStatus(response, id) }),
+    (id): Rule => ({
+      id,
+      judge: (response, history) =>
+        hasRequiredStatus(response, id) ?? (id === 'create.answers' ? conflicts(response, history) : undefined),
+    }),
   ),
   {
     id: 'auth.valid',
@@ -108,6 +113,19 @@ function hasRequiredStatus({ request, status }: Response, id: RequirementId): Ju
   const mustBe = request.mustBe ?? (isAccepted && status !== 201 ? 201 : undefined);
   if (mustBe === undefined || status === 429 || acceptingRequirement(request) !== id) return undefined;
   return must(status === mustBe, `${mustBe}`, `${status}`);
+}
+
+/**
+ * Whether a valid create gets 409. A server may refuse a name, but no requirement lets it refuse an animal because of
+ * another one. It may refuse an unknown category or an unknown field, in any way.
+ */
+function conflicts({ request, status }: Response, history: History): Judgement {
+  const { operation, credential, sent, body = '' } = request;
+  if (operation !== 'createPet' || status !== 409 || credential.key !== 'main') return undefined;
+  if (sent?.name === undefined || sent.categoryId === undefined) return undefined;
+  const isUsual = Buffer.from(body).toString() === newPetText(sent as NewPet);
+  if (!isUsual || !history.categories().includes(sent.categoryId)) return undefined;
+  return { required: '201, or 400 if the name is invalid', received: '409' };
 }
 
 /** The requirement that a request with these parameters is accepted. */
