@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { systemClock } from '../conformance/client/clock.ts';
 import { mutants } from '../conformance/mutants/mutants.ts';
 import { startSmallServer } from '../conformance/mutants/server/small-server.ts';
 import { variants } from '../conformance/mutants/variants.ts';
 import { assertNoKey, processesOn, steppingClock } from '../conformance/testing/kit.ts';
-import { apiKey, proxy, quickServer, type Server } from '../conformance/testing/servers.ts';
+import { apiKey, proxy, smallServer, type Server } from '../conformance/testing/servers.ts';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { Program, type Ended } from '../harness/program.ts';
 import type { LimitsReport } from './limits/report.ts';
@@ -66,18 +66,20 @@ test('every demand met: exit 0, the results, both reports, and no key in any of 
   assertNoKey([stdout, stderr, ...readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))]);
 });
 
-for (const ms of [20_000, -600_000]) {
-  test(`the system's clock is set by ${ms} ms every two seconds: no verdict and no duration changes`, async (t) => {
-    const [{ baseUrl }, folder] = [await quickServer(t), temporaryFolder(t)];
-    const environment = { BASE_URL: baseUrl, API_KEY: apiKey, ...steppingClock(ms) };
-    const { code, stdout, stderr } = await start(['latency', 'boundary', '--report', folder], environment).ended;
-    assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, /\nALL DEMANDS MET: 2 passed/);
-    assert.doesNotMatch(readFileSync(join(folder, 'limits-junit.xml'), 'utf8'), /time="-/);
-    const { seconds, scenarios } = reportIn(folder);
-    assert.ok(Math.abs(scenarios.reduce((sum, scenario) => sum + scenario.seconds, 0) - seconds) < 5, `${seconds}`);
-  });
-}
+describe("the system's clock is set every two seconds: no verdict and no duration changes", { concurrency: 2 }, () => {
+  for (const ms of [20_000, -600_000]) {
+    test(`by ${ms} ms`, async (t) => {
+      const [{ baseUrl }, folder] = [await smallServer(t, { plan: 'free' }), temporaryFolder(t)];
+      const environment = { BASE_URL: baseUrl, API_KEY: apiKey, ...steppingClock(ms) };
+      const { code, stdout, stderr } = await start(['latency', 'boundary', '--report', folder], environment).ended;
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /\nALL DEMANDS MET: 2 passed/);
+      assert.doesNotMatch(readFileSync(join(folder, 'limits-junit.xml'), 'utf8'), /time="-/);
+      const { seconds, scenarios } = reportIn(folder);
+      assert.ok(Math.abs(scenarios.reduce((sum, scenario) => sum + scenario.seconds, 0) - seconds) < 5, `${seconds}`);
+    });
+  }
+});
 
 test('a demand that is not met: exit 1', async (t) => {
   const { code, stdout } = await bench(await server(t, 'limits-403'), 'latency');

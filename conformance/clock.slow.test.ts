@@ -6,12 +6,12 @@ import { describe, test } from 'node:test';
 import { temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { Program } from '../harness/program.ts';
 import { loader, reportIn, startKit, steppingClock } from './testing/kit.ts';
-import { proxy, quickServer, smallServer } from './testing/servers.ts';
+import { proxy, smallServer } from './testing/servers.ts';
 
 describe("the system's clock is set every two seconds", { concurrency: 2 }, () => {
   for (const ms of [20_000, -600_000]) {
     test(`by ${ms} ms`, async (t) => {
-      const [server, folder] = [await quickServer(t), temporaryFolder(t)];
+      const [server, folder] = [await smallServer(t, { plan: 'free' }), temporaryFolder(t)];
       const startedAt = performance.now();
       const only = ['--exhaust', '--only', 'limits.recovers,limits.resets', '--report', folder];
       const environment = { BASE_URL: server.baseUrl, API_KEY: server.apiKey, ...steppingClock(ms) };

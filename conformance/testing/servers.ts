@@ -5,7 +5,6 @@ import { makeKey, startServer } from '../../harness/server.ts';
 import { systemClock, type Clock } from '../client/clock.ts';
 import type { Plan } from '../client/pacing.ts';
 import { mutants } from '../mutants/mutants.ts';
-import type { Hooks } from '../mutants/server/hooks.ts';
 import { startSmallServer } from '../mutants/server/small-server.ts';
 import { variants } from '../mutants/variants.ts';
 
@@ -42,20 +41,6 @@ export async function smallServer(
   const { baseUrl, close } = await startSmallServer({ clock, keys: [{ secret, plan }], hooks: found?.hooks, animals });
   owner.after(close);
   return { baseUrl, apiKey: secret };
-}
-
-/** The small server with fixed windows of 20 s, so that no test waits for a minute. */
-export async function quickServer(owner: Owner): Promise<Server> {
-  const windowMs = 20_000;
-  const left: Hooks['left'] = (usage, limits, { now }) => {
-    const minute = Math.floor(now / windowMs);
-    if (usage.minute !== minute) Object.assign(usage, { minute, minuteUsed: 0 });
-    return { limit: limits.minute, remaining: limits.minute - usage.minuteUsed, resetMs: (minute + 1) * windowMs };
-  };
-  const keys = [{ secret: apiKey, plan: 'free' as const }];
-  const { baseUrl, close } = await startSmallServer({ clock: systemClock, keys, hooks: { left } });
-  owner.after(close);
-  return { baseUrl, apiKey };
 }
 
 /** A server that responds as `respond` says, and whose key is `apiKey`. */
