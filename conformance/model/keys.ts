@@ -13,7 +13,6 @@ import {
   withoutAt,
 } from '../client/credentials.ts';
 import type { Credential, Request } from '../client/request.ts';
-import type { RequirementId } from '../requirements/requirements.ts';
 import {
   createPet,
   createPetOf,
@@ -23,6 +22,7 @@ import {
   listPets,
   listPetsWithQuery,
 } from '../client/requests.ts';
+import type { RequirementId } from '../requirements/requirements.ts';
 import { randomOf } from './cover.ts';
 import { headerNames, keyedConnections, keyedHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
@@ -142,11 +142,13 @@ function nearMisses(random: () => number): Row[] {
     'in base64url': piped((key) => Buffer.from(key).toString('base64url'), "base64 | tr -d '=\\n' | tr '+/' '-_'"),
     'one character percent-encoded': somewhere(random(), (key, at) => replacedAt(key, at, `%${codeOf(key, at)}`)),
     'one character as a JSON escape': somewhere(random(), (key, at) => replacedAt(key, at, `\\u00${codeOf(key, at)}`)),
-    'one character as an HTML entity': somewhere(random(), (key, at) => replacedAt(key, at, `&#${key.charCodeAt(at)};`)),
-    'one character as a wildcard of SQL': somewhere(random(), (key, at) => replacedAt(key, at, '_')),
-    'one character as a wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '.')),
-    'a wildcard of SQL only': () => token('%', '%'),
-    'a wildcard only': () => token('*', '*'),
+    'one character as an HTML entity': somewhere(random(), (key, at) =>
+      replacedAt(key, at, `&#${key.charCodeAt(at)};`),
+    ),
+    'one character replaced with an SQL wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '_')),
+    'one character replaced with a wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '.')),
+    'only an SQL wildcard': () => token('%', '%'),
+    'only a wildcard': () => token('*', '*'),
     'two characters swapped': somewhere(random(), swappedAt),
     'one character missing': somewhere(random(), withoutAt),
     'the first character missing': (key) => withoutAt(key, 0),
@@ -232,13 +234,13 @@ function credentialRows(seed: number): Row[] {
 }
 
 /**
- * Other spellings of a path, by what follows the base URL: first those that are most likely to pass a check of the key
- * that compares paths. A server may treat them as the path, redirect them, or not know them.
+ * Other spellings of a path below the base URL: first those that are most likely to pass a check of the key that
+ * compares paths. A server may treat them as the path, redirect them, or not know them.
  */
 const spellings: Readonly<Record<string, (path: string) => string>> = {
   'a slash at the end': (path) => `${path}/`,
-  'two slashes': (path) => `/${path}`,
-  capitals: (path) => path.toUpperCase(),
+  'two slashes at the start': (path) => `/${path}`,
+  'capital letters': (path) => path.toUpperCase(),
   'an escaped letter': (path) => path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
   'a dot as a segment': (path) => `/.${path}`,
   'two dots as a segment': (path) => `/x/..${path}`,
