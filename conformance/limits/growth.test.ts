@@ -14,7 +14,8 @@ function reads(id: string, rounds: number, others: boolean): number {
   const steps = Array.from({ length: rounds }, (): readonly Step[] => {
     return [{ burst: 150 }, { trickle: 100, everyMs: 9 }, { pauseMs: 2_000 }];
   });
-  const world = { limit: 6_000, latencyMs: 5, offsetMs: 0, round: 'up', cachesDate: false, others, failures: 'counts' } as const;
+  const server = { limit: 6_000, latencyMs: 5, offsetMs: 0, round: 'up', cachesDate: false } as const;
+  const world = { ...server, others, failures: 'counts' } as const;
   const limiter = limiters.find((one) => one.id === id)!;
   let count = 0;
   const counting = <T extends object>(exchange: T) => new Proxy(exchange, {

@@ -77,7 +77,10 @@ describe('no history of a conforming limiter, and no part of one, is a violation
   }
 });
 
-const near: World = { limit: 60, latencyMs: 4, offsetMs: 777, round: 'up', cachesDate: false, others: false, failures: 'counts' };
+const near: World = {
+  ...{ limit: 60, latencyMs: 4, offsetMs: 777, round: 'up', cachesDate: false, others: false },
+  failures: 'counts',
+};
 
 /** The history of the probes of --exhaust. */
 async function planned(limiter: Limiter, world: World, seed: string, fault?: Fault) {

@@ -42,7 +42,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
       of(contradiction.id).contradiction ??= contradiction;
       // If the key was refused before in this window, only an operation that is not limited is admitted.
       const isExempt = contradiction.id === 'limits.refuses' && group.all.some((one) => {
-        return isRefused(one) && isBefore(one, contradiction.at) && one.reset >= contradiction.at.reset - 2;
+        return isRefused(one) && isBefore(one, contradiction.at) && one.reset >= contradiction.at.reset - jitter;
       });
       if (isExempt) of('limits.all-operations').contradiction ??= { ...contradiction, id: 'limits.all-operations' };
     }

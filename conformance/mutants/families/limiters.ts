@@ -112,7 +112,7 @@ export const slidingLog: Kind = {
 };
 
 /** The requests of this window, and those of the window before as far as a sliding window would still see them. */
-export const slidingCounter: Kind = {
+const slidingCounter: Kind = {
   look: (state, { limit, periodMs }, now) => {
     const { at, used, before } = turned(state, periodMs, now);
     const remaining = Math.floor(limit - used - before * (1 - (now - at) / periodMs) + epsilon);
@@ -209,7 +209,7 @@ export function shifted(kind: Kind, offsetMs: number): Kind {
 }
 
 /** The same kind on a clock that shows only whole seconds. All its times must be whole seconds too. */
-export function inWholeSeconds(kind: Kind): Kind {
+function inWholeSeconds(kind: Kind): Kind {
   const second = (now: number): number => Math.floor(now / 1_000) * 1_000;
   return {
     look: (state, size, now) => {
@@ -293,7 +293,7 @@ export function usedBefore(kind: Kind, left: number): Kind {
 }
 
 /** The same kind, with a Reset at which the next request is admitted if none is left. */
-export function withNextReset(kind: Kind): Kind {
+function withNextReset(kind: Kind): Kind {
   return {
     ...kind,
     look: (state, size, now) => {
