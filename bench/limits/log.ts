@@ -7,6 +7,7 @@ export function keyedIn(responses: readonly Response[]): readonly Response[] {
   return responses.filter(({ key }) => key !== undefined);
 }
 
+/** The number of responses of each kind. */
 export function countsOf(responses: readonly Response[]): Counts {
   const keyed = keyedIn(responses);
   const [admitted, refused] = [keyed.filter(isAdmitted).length, keyed.filter(isRefused).length];

@@ -17,14 +17,17 @@ export type Response = KitResponse & {
 /** A response with its three headers. */
 export type Read = Response & { readonly rateLimits: Reading };
 
+/** Whether a response has the three headers. */
 export function isRead(response: Response): response is Read {
   return response.rateLimits !== undefined;
 }
 
+/** Whether a request has succeeded. */
 export function isAdmitted({ status }: Response): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Whether the response is 429. */
 export function isRefused({ status }: Response): boolean {
   return status === 429;
 }

@@ -6,7 +6,7 @@ import type { LoadRequest } from '../measure/client.ts';
 import type { ServerProcess } from '../measure/server-process.ts';
 import type { Exchange, Workload } from './workloads.ts';
 
-/** Keys that are never refused, sent each alone or in turn, and one that may send one request per day. */
+/** The keys of a target, by what a workload uses them for; see `Workload`. */
 export type Keys = Readonly<Partial<Record<Workload['key'], readonly string[]>>>;
 
 export interface RunningTarget {

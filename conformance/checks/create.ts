@@ -8,10 +8,10 @@ import type { CaseResponse } from '../session/context.ts';
 import type { Cost } from '../session/cost.ts';
 import { observeBy } from './usual.ts';
 
-/** The number of animals that create.stored gets, for each of --runs. */
+/** The number of animals that create.stored gets, as a multiple of --runs. */
 const getsPerRun = 3.5;
 
-/** How often and how many lists are sent between the creates of create.answers. */
+/** create.answers sends a list after so many creates, and at most so many lists. */
 const createsPerList = 4;
 const maxLists = 6;
 
@@ -23,7 +23,7 @@ const ofNames: Cost = {
 export const createChecks: readonly Check[] = [
   check('create.answers', { requests: maxLists, writes: true, planned: costOf('create.answers') }, async (t) => {
     let count = 0;
-    // A list may be wrong for some numbers of animals, so lists that cannot contain all are sent while there are few.
+    // A list may be wrong only while there are few animals. A limit below their number shows whether it is obeyed.
     const listSome = async () => {
       if (++count % createsPerList !== 0 || count > maxLists * createsPerList) return;
       const status = statuses[count % statuses.length]!;

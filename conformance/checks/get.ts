@@ -8,6 +8,7 @@ import { jsonProblem } from '../verdicts/rules/bodies.ts';
 import { headers } from '../verdicts/rules/limits.ts';
 import { inJson } from '../verdicts/rules/rule.ts';
 
+/** Requests whose responses the specification does not define, and the gap that each shows. */
 const otherRequests = [
   ['methods.head', 'HEAD', '/pets'],
   ['methods.options', 'OPTIONS', '/pets'],
@@ -36,7 +37,7 @@ export const getChecks: readonly Check[] = [
     const response = await t.send({ ...getPetWithId(t.key, String(id)), operation });
     t.observe('get.deprecation', presentHeaders(response, ['Deprecation', 'Sunset']), response);
   }),
-  // No method that a server might perform on animals, such as DELETE.
+  // Sends no method that might change an animal, such as DELETE.
   observe(otherRequests.map(([gap]) => gap), { requests: otherRequests.length }, async (t) => {
     for (const [gap, method, path] of otherRequests) {
       const response = await t.send(other(t.key, method, path));

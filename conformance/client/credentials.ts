@@ -25,7 +25,7 @@ export function replacedAt(key: string, index: number, text: string): Credential
   return editedAt(key, index, 1, Buffer.from(text).toString('latin1'), sed);
 }
 
-/** A text as sed replaces something by it. */
+/** Escapes a text for the replacement in a command of sed. */
 const escaped = (text: string) => text.replace(/[\\&/]/g, '\\$&');
 
 /** The key with the case of one letter changed, or undefined if the character is not a letter. */

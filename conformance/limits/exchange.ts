@@ -41,6 +41,7 @@ export function hasSucceeded({ status }: Exchange): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Whether the response is 429. */
 export function isRefused({ status }: Exchange): boolean {
   return status === 429;
 }

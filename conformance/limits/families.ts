@@ -39,7 +39,7 @@ export function familiesOf(group: Group): readonly Family[] {
   const isSameWindow = (a: number, b: number) => Math.abs(at(a).reset - at(b).reset) <= jitter;
   const usedBefore = admissionsOf(group);
   const tick = Math.min(tickMs, periodMs / 2);
-  /** Whether Reset, if it is when the oldest request leaves the log, shows that none leaves between two exchanges. */
+  /** Whether Reset shows that no request leaves between two exchanges, if it is when the oldest request leaves. */
   const isOldest = (a: number, b: number, late: number): boolean => {
     const [one, other] = [timeOf(at(a)), timeOf(at(b))];
     if (one === undefined || other === undefined) return false;
@@ -49,8 +49,8 @@ export function familiesOf(group: Group): readonly Family[] {
   };
   const [sixtyAgo, twoAgo] = [periodMs + tick, 2 * periodMs + tick];
   /**
-   * A log. `until` is the time since which every request still counts at an exchange, by the kit's clock, and `late` how
-   * much later than its end Reset may be.
+   * A log. `until` is the time since which every request still counts at an exchange, by the kit's clock. `late` is how
+   * much later Reset may be than the time at which the oldest request leaves the log.
    */
   const logUntil = (name: string, late: number, until: (b: Exchange) => number): Family => ({
     name,

@@ -110,7 +110,7 @@ const forwarded = {
   ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
 };
 
-/** A server may not admit other origins, and a firewall not other addresses, or a client without a name. */
+/** A server may refuse other origins. A firewall may refuse other addresses, and clients without a name. */
 const refusableRows: readonly Row[] = [
   ...open('service.status', { 'those of a proxy': forwarded }, withRefusable),
   ...open('service.status', { Origin: { Origin: 'https://shop.example' } }, withRefusable),
@@ -122,7 +122,7 @@ const headerRows = (...rows: readonly Row[]): Dimension => ({
   rows: [plain('as usual'), ...harmlessRows, ...rows, ...refusableRows, ...exclusiveRows],
 });
 
-/** Many clients send it without a body, too. */
+/** Many clients send it even without a body. */
 const typeRows = valuesOf('Content-Type', 'application/json');
 
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */

@@ -99,8 +99,8 @@ const idOf = (text: string): Change => (draft) => {
 type IdOf = (world: World) => bigint;
 
 /**
- * Ids that probably no animal has. From some of them, a server that counts in 64 bits or in doubles, or ignores a sign
- * or a digit, makes the id of an animal.
+ * Ids that probably no animal has. A server that computes with 64 bits or with doubles, or that ignores a sign or a
+ * digit, may read some of them as the id of an animal.
  */
 const unknownIds: Readonly<Record<string, IdOf>> = {
   unknown: ({ unknownId }) => unknownId,

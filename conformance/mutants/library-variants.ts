@@ -56,7 +56,7 @@ function countingRefused(of: Limiter, refuse: typeof take): Partial<Hooks> {
   };
 }
 
-/** A limiter of its own for requests of some kind. */
+/** Uses the limiter that `choose` returns for a request. */
 function choosing(choose: (exchange: Exchange, limits: Limits) => Limiter): Partial<Hooks> {
   const made = new Map<string, Partial<Hooks>>();
   let current: Partial<Hooks> = {};
@@ -75,7 +75,7 @@ function choosing(choose: (exchange: Exchange, limits: Limits) => Limiter): Part
 /** A number that depends on a key. */
 const hashOf = (text: string): number => [...text].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % 86_399, 7);
 
-/** A window whose refused requests count, but which ends when it would have ended. */
+/** Counts a refused request for the day only. */
 const dayCountsRefused: typeof take = (of, state, limits, now) => ({
   ...state,
   day: take(of, state, limits, now).day,
