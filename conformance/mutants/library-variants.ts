@@ -17,7 +17,7 @@ import {
   type Limiter,
 } from './families/limiters.ts';
 import type { Exchange, Hooks, Limits, Rates, Usage } from './server/hooks.ts';
-import type { Variant } from './variants.ts';
+import type { Variant } from './variant.ts';
 
 const both = (kind: Kind, day: Kind = kind): Limiter => ({ ...limiters[0]!, minute: kind, day });
 

@@ -3,8 +3,8 @@
  * of them: the specification leaves open whatever they do differently from `base`.
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { libraryVariants } from './library-variants.ts';
 import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
+import { libraryVariants } from './library-variants.ts';
 import {
   attempt,
   base,
@@ -19,14 +19,7 @@ import {
 } from './server/hooks.ts';
 import { Digits, readJson, type Json, type JsonObject } from './server/json.ts';
 import { integerOf, setHeader } from './table/changes.ts';
-
-/** A conforming server. */
-export interface Variant {
-  readonly id: string;
-  /** How it fills the gaps. */
-  readonly text: string;
-  readonly hooks: Partial<Hooks>;
-}
+import type { Variant } from './variant.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
