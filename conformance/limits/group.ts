@@ -111,7 +111,7 @@ export function failureOf({ name, status }: Exchange): string {
 
 /**
  * The failed requests before which Remaining was higher, although nothing else was sent in between. `isUsed`: after the
- * next request, Remaining was lower again, so the failed request was not given back.
+ * next two requests, Remaining was lower each time, so the failed request was not given back, not even late.
  */
 function countedFailures(own: readonly Exchange[]): readonly (readonly [failure: string, isUsed: boolean])[] {
   const falls = (i: number): boolean => {
@@ -121,7 +121,7 @@ function countedFailures(own: readonly Exchange[]): readonly (readonly [failure:
   };
   return own.flatMap((one, i) => {
     const isFailure = one.status >= 400 && one.status < 500 && !isRefused(one);
-    return isFailure && falls(i) ? [[failureOf(one), falls(i + 1)] as const] : [];
+    return isFailure && falls(i) ? [[failureOf(one), falls(i + 1) && falls(i + 2)] as const] : [];
   });
 }
 

@@ -25,7 +25,7 @@ import { isBanned } from './group.ts';
 export interface Prober<T> {
   /** Sends requests at the same time, regardless of the limits. Returns the exchanges of those with all headers. */
   send(requests: readonly T[]): Promise<readonly Exchange[]>;
-  /** Sends a request with another key. */
+  /** Sends a request with another key, if there is one that need not wait. */
   sendOther(): Promise<void>;
   sleep(ms: number, reason: string): Promise<void>;
   /** An estimate of the server's time that is never ahead of it. */
@@ -63,6 +63,9 @@ const lastFew = 10;
 
 /** How long after Reset a window has certainly ended: Reset may lack a fraction of a second or be a second early. */
 const turnMs = 1_050;
+
+/** If the Retry-After of a 429 ends so much later than that of another one, the key was banned meanwhile. */
+const banMs = 30_000;
 
 /** How long after Reset a request must be admitted. The fraction of a second that Reset may lack is shorter. */
 const afterResetMs = 800;
@@ -148,7 +151,10 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
     let [last, left] = [refusal, probes];
-    const untilRetry = () => retryAt - last.receivedAt;
+    // A ban may have followed the 429 with the earliest time.
+    const lastRetryAt = refusal.receivedAt + (refusal.retryAfterMs ?? Infinity);
+    const isBan = lastRetryAt > retryAt + banMs;
+    const untilRetry = () => (isBan ? lastRetryAt : retryAt) - last.receivedAt;
     const untilReset = () => refusal.reset * 1_000 - prober.serverTime();
     const afterMs = untilRetry() > untilReset() + 2 * turnMs ? turnMs : afterResetMs;
     const waits = [

@@ -104,6 +104,16 @@ test('a server may refuse headers, compress when asked, send a part and translat
   assert.equal(gaps['service.compression'], 'no');
 });
 
+test('a firewall may refuse a client without a name with a page of its own', async (t) => {
+  const server = await proxy(t, await smallServer(t), ({ headers }, response) => {
+    if (headers['user-agent'] !== undefined) return;
+    Object.assign(response, { status: 403, headers: [['Content-Type', 'text/html']], body: Buffer.from('<p>No</p>') });
+  });
+  const results = await run(session(server, { seed: 1 }));
+  assert.ok(server.received.some(({ headers }) => headers['user-agent'] === undefined));
+  assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), [], failuresText(results));
+});
+
 test('a request without a valid key is not repeated after a server error: they are few', async (t) => {
   const server = await proxy(t, await smallServer(t), (_, response) => {
     if (response.status === 401) response.status = 500;

@@ -123,7 +123,9 @@ export class History {
     if (request.credential.key === 'main') this.#addPets(response);
     if (request.operation === 'other') return;
     const { name = '' } = request.sent ?? {};
-    if (request.operation === 'createPet' && [400, 401].includes(status) && isUniqueName(name))
+    // A repeated create may be refused because the server has stored the animal at the first attempt.
+    const isRefused = [400, 401].includes(status) && request.repeats === undefined;
+    if (request.operation === 'createPet' && isRefused && isUniqueName(name))
       this.#refusedCreates.set(name, response.light());
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
     if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);

@@ -17,9 +17,16 @@ export function must(met: boolean, required: string, received: string): Judgemen
   return met || { required, received };
 }
 
-/** Whether the specification describes the response: it is one of the four operations. */
-export function isOfOperation({ request }: Response): boolean {
-  return request.operation !== 'other';
+/** The error statuses that the specification describes. */
+const described = [400, 401, 404, 429];
+
+/**
+ * Whether the specification describes the response: it is one of the four operations, and not a refusal of its headers,
+ * such as 406 or the 403 of a firewall.
+ */
+export function isOfOperation({ request, status }: Response): boolean {
+  const isOfHeaders = request.mayBeRefused === true && status >= 400 && status < 500 && !described.includes(status);
+  return request.operation !== 'other' && !isOfHeaders;
 }
 
 /** A value as JSON, with all digits of 64-bit integers. */
