@@ -117,8 +117,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
   };
 
   /** Sends as many requests as remain, in halves, so that a server that admits fewer refuses few, and then `more`. */
-  const useUp = async (last: Exchange, more: number): Promise<Exchange> => {
-    const usual = [small, ...reads];
+  const useUp = async (last: Exchange, more: number, usual = [small, ...reads]): Promise<Exchange> => {
     let left = last.remaining;
     if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
     for (let first = true; ; first = false) {
@@ -197,7 +196,8 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
   }
 
   // The current window.
-  last = await useUp(last, 1);
+  // Mostly one kind of request, so that another kind is admitted if each has a budget of its own.
+  last = await useUp(last, 1, [small]);
   for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) last = await atLimit(last, request);
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
