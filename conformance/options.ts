@@ -34,6 +34,7 @@ What is checked
   --seed N              seed of the combinations and of the generated cases (default 1)
   --category-id N       a category that the server accepts (default: those of the listed animals)
   --strict              fail if a requirement was not judged that a run with these options could judge
+  --min-judged N        fail if fewer than N requirements are judged
 
 What is allowed
   --read-only           send no request that could create an animal
@@ -83,6 +84,7 @@ const flags = {
   seed: { type: 'string' },
   'category-id': { type: 'string' },
   strict: { type: 'boolean' },
+  'min-judged': { type: 'string' },
   'read-only': { type: 'boolean' },
   write: { type: 'boolean' },
   'max-requests': { type: 'string' },
@@ -140,6 +142,9 @@ export function readOptions(
     }),
     ...(given.plan !== undefined && { plan: oneOf('--plan', given.plan, Object.keys(plans) as Plan[]) }),
     ...(given['category-id'] !== undefined && { categoryId: int64('--category-id', given['category-id']) }),
+    ...(given['min-judged'] !== undefined && {
+      minJudged: integer('--min-judged', given['min-judged'], 1, requirements.length),
+    }),
     ...(given.report !== undefined && { report: fileOf(given.report) }),
     ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
     ...(given.known !== undefined && { knownFile: fileOf(given.known) }),

@@ -14,7 +14,9 @@ export function buildReport(session: Session): Report {
   const totals: Record<Verdict, number> = { passed: 0, failed: 0, known: 0, inconclusive: 0, skipped: 0 };
   for (const { verdict } of requirements) totals[verdict]++;
   const aborted = abortReason(session, requirements);
-  const isTooLittle = options.strict && requirements.some(isUnjudged);
+  const isTooLittle =
+    (options.strict && requirements.some(isUnjudged)) ||
+    totals.passed + totals.failed + totals.known < (options.minJudged ?? 0);
   return {
     format: 1,
     kit: { name: 'petstore-conformance', version, node: process.version },
@@ -32,6 +34,7 @@ export function buildReport(session: Session): Report {
       ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
       ...(options.thoroughAuth ? ['thorough-auth'] : []),
       ...(options.strict ? ['strict'] : []),
+      ...(options.minJudged !== undefined ? [`min-judged ${options.minJudged}`] : []),
       ...(options.maxRequests !== undefined ? [`max-requests ${options.maxRequests}`] : []),
     ],
     sent: { ...client.sent, secondsWaited: Math.round(client.sent.secondsWaited) },

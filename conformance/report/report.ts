@@ -13,7 +13,7 @@ export interface Report extends RunReport {
   readonly runs: number;
   /**
    * The options of the run: `write` or `read-only`, and `only list.`, `exclude list.`, `known known.txt`, `exhaust`,
-   * `plan free`, `thorough-auth`, `strict`, `max-requests 100`.
+   * `plan free`, `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
    */
   readonly mode: readonly string[];
   readonly sent: {
@@ -28,8 +28,8 @@ export interface Report extends RunReport {
     readonly secondsWaited: number;
   };
   /**
-   * Whether nothing failed, as much was judged as --strict requires, and no known deviation is out of date: whether
-   * the exit code is 0.
+   * Whether nothing failed, as much was judged as --strict and --min-judged require, and no known deviation is out of
+   * date: whether the exit code is 0.
    */
   readonly conforms: boolean;
   /** What the run has found about each known deviation. */

@@ -77,6 +77,7 @@ test('a run that judges less than a default run, or finds known deviations, does
     [{ conforms: false, known: known('gone') }, 'KNOWN DEVIATIONS ARE OUT OF DATE'],
     [{ conforms: false, known: known('expired') }, 'KNOWN DEVIATIONS ARE OUT OF DATE'],
     [{ conforms: false, mode: ['strict'] }, 'NOT SHOWN TO CONFORM'],
+    [{ conforms: false, mode: ['min-judged 60'] }, 'NOT SHOWN TO CONFORM'],
     [{ conforms: false, aborted: 'it is gone' }, 'NOT TESTED TO THE END'],
     [{ mode: ['write', 'exhaust'] }, 'CONFORMS'],
   ] as const) {

@@ -40,6 +40,8 @@ export interface SessionOptions extends Target, CostOptions {
   /** The deviations that do not fail the run. */
   readonly known?: readonly Known[];
   readonly strict: boolean;
+  /** How many requirements must be judged. */
+  readonly minJudged?: number;
   readonly maxRequests?: number;
   /** Whether --read-only was given. */
   readonly readOnly: boolean;
