@@ -40,6 +40,7 @@ test('every flag', () => {
     [['--runs', '200'], { runs: 200 }],
     [['--seed', '-42'], { seed: -42 }],
     [['--seed=-42'], { seed: -42 }],
+    [['--only', 'create.name', '--seed', '42', '--path', '3:0:1'], { path: '3:0:1', seed: 42 }],
     [['--category-id', '-9223372036854775808'], { categoryId: -(2n ** 63n) }],
     [['--category-id', '9223372036854775807'], { categoryId: 2n ** 63n - 1n }],
     [['--strict'], { strict: true }],
@@ -111,6 +112,10 @@ describe('mistakes', () => {
     [['--max-requests', '0'], /--max-requests must be an integer from 1/],
     [['--category-id', '9223372036854775808'], /--category-id must be a 64-bit integer/],
     [['--category-id', 'cat'], /--category-id must be/],
+    [['--path', 'x', '--only', 'create.name', '--seed', '1'], /--path x is not a path/],
+    [['--path', '1:0', '--only', 'create.name'], /--path needs one requirement and a seed/],
+    [['--path', '1:0', '--seed', '1'], /--path needs/],
+    [['--path', '1:0', '--seed', '1', '--only', 'list.'], /--path needs/],
     [['--write', '--read-only'], /--write and --read-only cannot be combined/],
     [['--unknown'], /--unknown/],
     [['--base-url'], /--base-url/],
@@ -204,7 +209,7 @@ test('loopback addresses', () => {
     assert.ok(!isLoopback(`http://${host}/v1`), host);
 });
 
-test('--help shows every flag, and the exit codes', () => {
+test('--help shows every flag, an example for each flag with a value, and the exit codes', () => {
   assert.equal(readOptions(['--help', '--runs', 'x'], {}), 'help');
   assert.equal(readOptions(['-h'], {}), 'help');
   for (const flag of [
@@ -217,6 +222,7 @@ test('--help shows every flag, and the exit codes', () => {
     'runs',
     'thorough-auth',
     'seed',
+    'path',
     'category-id',
     'strict',
     'min-judged',
@@ -232,8 +238,36 @@ test('--help shows every flag, and the exit codes', () => {
   ]) {
     assert.match(help, new RegExp(`^  --${flag}\\b`, 'm'), flag);
   }
+  for (const flag of [
+    'base-url',
+    'only',
+    'exclude',
+    'known',
+    'runs',
+    'seed',
+    'path',
+    'category-id',
+    'min-judged',
+    'max-requests',
+    'plan',
+    'report',
+    'compare',
+  ]) {
+    assert.match(help, new RegExp(`^ {26}.*--${flag} [^A-Z\\s]`, 'm'), `${flag} has no example`);
+  }
+  for (const variable of ['API_KEY', 'EXHAUST_KEY']) {
+    assert.match(help, new RegExp(`^ {26}.*\\b${variable}=… .*--base-url `, 'm'), `${variable} has no example`);
+  }
   assert.match(help, /0 nothing failed except known deviations, 1 a requirement failed[^]* 2 the server could not be/);
   for (const line of help.split('\n')) assert.ok(line.length <= 140, line);
+});
+
+test('examples of --help are valid', () => {
+  for (const [, example] of help.matchAll(/^ {26}(--.*)$/gm)) {
+    const args = example!.replace('…', 'another_key').split(' ');
+    const environment = args.includes('--base-url') ? { API_KEY: key } : {};
+    assert.doesNotThrow(() => readOptions(args, environment), example);
+  }
 });
 
 test('--list shows all requirements, or those of --only, without those of --exclude', () => {

@@ -14,40 +14,54 @@ const defaultSeed = 1;
 const command = isBundle ? 'petstore-conformance' : 'npm run conformance --';
 
 export const help = `Usage: ${command} [options]
-       API_KEY=… ${command} --base-url https://staging.example/v1 --report build/conformance
 
 Checks whether a server conforms to the Pet Store Service Specification.
 Without --base-url, it checks this project's own server.
 
 The server
-  --base-url URL        base URL of the server, such as https://staging.example/v1; or BASE_URL
+  --base-url URL        base URL of the server, ending in /v1          or BASE_URL
+                          --base-url https://staging.example/v1
   --api-key KEY         a valid API key; better API_KEY, because other users of this machine can read command lines
+                          API_KEY=… ${command} --base-url https://staging.example/v1
 
 What is checked
-  --only ID[,ID…]       requirements by id, or by the start of their ids, such as list.,get.not-found
+  --only ID[,ID…]       requirements by id, or by the start of their ids
+                          --only list.,get.not-found
   --exclude ID[,ID…]    requirements that are not checked; the run then cannot conclude that the server conforms
+                          --exclude create.null,limits.
   --known FILE          known deviations, which do not fail the run: an id, an expiry date and a reason on each line
+                          --known known-deviations.txt
   --list                print the requirements that would be checked and the values that are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
+                          --runs 200
   --thorough-auth       send each kind of invalid key, and change each character of the key: up to 300 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
+  --path PATH           replay one generated case, with --only and --seed; each failure prints its path
+                          --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
+                          --category-id 7
   --strict              fail if a requirement was not judged that a run with these options could judge
   --min-judged N        fail if fewer than N requirements are judged
+                          --min-judged 55
 
 What is allowed
   --read-only           send no request that could create an animal
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
+                          --max-requests 200
   --exhaust             use up the limit of a key and wait until it recovers: two to four minutes; also use up the limit
                         of the day if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
+                          API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business
+                          --plan free
 
 Reports
   --report DIR          write report.html, report.json and junit.xml
+                          --report build/conformance
   --compare FILE        show what has changed since an earlier report.json
+                          --compare last-week/report.json
 
   --help
 
@@ -82,6 +96,7 @@ const flags = {
   runs: { type: 'string' },
   'thorough-auth': { type: 'boolean' },
   seed: { type: 'string' },
+  path: { type: 'string' },
   'category-id': { type: 'string' },
   strict: { type: 'boolean' },
   'min-judged': { type: 'string' },
@@ -124,6 +139,13 @@ export function readOptions(
   const exhaustKey = keyOf(exhaustKeyGiven);
   if (given.write === true && given['read-only'] === true)
     throw new UsageError('--write and --read-only cannot be combined');
+  const replayed = given.path;
+  if (replayed !== undefined) {
+    if (!/^\d+(:\d+)*$/.test(replayed))
+      throw new UsageError(`--path ${replayed} is not a path; a failure prints one, such as 3:0:1`);
+    if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
+      throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
+  }
   // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
   const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
   const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
@@ -137,6 +159,7 @@ export function readOptions(
     mayWriteElsewhere: given.write ?? false,
     exhaust: given.exhaust ?? false,
     ...planned,
+    ...(replayed !== undefined && { path: replayed }),
     ...(given['max-requests'] !== undefined && {
       maxRequests: integer('--max-requests', given['max-requests'], 1, Number.MAX_SAFE_INTEGER),
     }),

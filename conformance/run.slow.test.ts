@@ -168,7 +168,7 @@ describe('mutants', { concurrency: 2 }, () => {
         assert.ok(field(name), `${name} in ${first.stdout}`);
       assert.match(field('reproduce')!, /^(printf .* \| \{ )?printf '%s\\n' "Authorization: Bearer \$API_KEY" \| curl -i -H @- /);
       const replay = field('replay')!;
-      assert.match(replay, /^--only [\w.]+ --seed 5 --runs 100$/);
+      assert.match(replay, /^--only [\w.]+ --seed 5 --path [\d:]+$/);
       const again = await kit(server, ...replay.split(' '));
       assert.equal(again.code, 1, again.stdout + again.stderr);
       assert.equal(shown(again.stdout, id)('smallest case'), field('smallest case'));

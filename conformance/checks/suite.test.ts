@@ -8,6 +8,7 @@ import * as fc from 'fast-check';
 import { systemClock } from '../client/clock.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { startSmallServer } from '../mutants/server/small-server.ts';
+import { readOptions } from '../options.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, sections, type RequirementId } from '../requirements/requirements.ts';
 import { check, type Check } from '../session/check.ts';
@@ -72,6 +73,17 @@ describe('requirements and checks', () => {
     for (const { section, question } of gaps) {
       assert.ok(numbers.includes(section), question);
       assert.match(question, /^[A-Z][^\n]*\?$/);
+    }
+  });
+
+  test('the replay options of every generated case are valid', () => {
+    for (const { requirement, cost } of checks) {
+      if (cost.perCase === undefined || requirement === undefined) continue;
+      assert.notEqual(
+        typeof readOptions(['--only', requirement, '--seed', '1', '--path', '3:0'], {}),
+        'string',
+        requirement,
+      );
     }
   });
 });
@@ -479,14 +491,14 @@ describe('cases of a check', () => {
     });
   });
 
-  test('a failing case is shrunk, only the smallest is reported, and the same seed finds it again', async (t) => {
+  test('a failing case is shrunk, only the smallest is reported, and its path generates it again', async (t) => {
     const server = await smallServer(t, { mutant: 'name-lower' });
-    const tried = async () => {
+    const createdWith = async (path?: string) => {
       tries.length = 0;
-      const results = await run(session(server), [['one', [created]]]);
+      const results = await run(session(server, path === undefined ? {} : { path }), [['one', [created]]]);
       return results.find(({ id }) => id === 'create.name')!;
     };
-    const { verdict, failed, failures } = await tried();
+    const { verdict, failed, failures } = await createdWith();
     assert.deepEqual([verdict, failed, failures.length], ['failed', 1, 1]);
     const { smallestCase, received, curl, replay } = failures[0]!;
     assert.deepEqual([smallestCase, received], ['"A"', '"a"']);
@@ -494,9 +506,10 @@ describe('cases of a check', () => {
     const shrinks = tries.length;
     assert.ok(shrinks > 2 && shrinks <= 20 + 100, `${shrinks} cases`);
 
-    assert.match(replay!, /^--only create\.name --seed 42 --runs \d+$/);
-    const again = await tried();
+    const path = /^--only create\.name --seed 42 --path (\S+)$/.exec(replay!)![1]!;
+    const again = await createdWith(path);
     assert.deepEqual([again.failed, again.failures[0]!.smallestCase], [1, smallestCase]);
+    assert.deepEqual(tries, ['A'], 'nothing else is tried');
   });
 });
 

@@ -30,6 +30,7 @@ export function buildReport(session: Session): Report {
       ...(options.only.length > 0 ? [`only ${options.only.join(',')}`] : []),
       ...(options.exclude !== undefined ? [`exclude ${options.exclude.join(',')}`] : []),
       ...(known[0] !== undefined ? [`known ${known[0].file}`] : []),
+      ...(options.path !== undefined ? [`path ${options.path}`] : []),
       ...(options.exhaust ? ['exhaust'] : []),
       ...(options.plan !== undefined ? [`plan ${options.plan}`] : []),
       ...(options.thoroughAuth ? ['thorough-auth'] : []),

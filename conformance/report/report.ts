@@ -12,8 +12,8 @@ export interface Report extends RunReport {
   readonly seed: number;
   readonly runs: number;
   /**
-   * The options of the run: `write` or `read-only`, and `only list.`, `exclude list.`, `known known.txt`, `exhaust`,
-   * `plan free`, `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
+   * The options of the run: `write` or `read-only`, and `only list.`, `exclude list.`, `known known.txt`, `path 3:0`,
+   * `exhaust`, `plan free`, `thorough-auth`, `strict`, `min-judged 60`, `max-requests 100`.
    */
   readonly mode: readonly string[];
   readonly sent: {

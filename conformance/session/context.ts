@@ -237,8 +237,8 @@ export class CheckContext {
   }
 
   /**
-   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails.
-   * `show` formats a case.
+   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A
+   * check calls it once, because `--path` refers to it. `show` formats a case.
    */
   async forAll<T>(
     arbitrary: fc.Arbitrary<T>,
@@ -247,7 +247,7 @@ export class CheckContext {
     examples: readonly T[] = [],
   ): Promise<void> {
     const id = this.#check.requirement!;
-    const { seed, runs } = this.#session.options;
+    const { seed, runs, path } = this.#session.options;
     const mark = this.#session.ledger.mark(id);
     let stop: unknown;
     const property = fc.asyncProperty(fc.limitShrink(arbitrary, maxShrinks), async (value) => {
@@ -260,16 +260,18 @@ export class CheckContext {
         stop = error;
       }
     });
-    const { counterexample, errorInstance } = await fc.check(property, {
+    const { counterexample, counterexamplePath, errorInstance } = await fc.check(property, {
       seed,
       numRuns: examples.length + generatedCasesOf(this.#check.cost, runs),
       examples: examples.map((value) => [value] as [T]),
+      // A replayed case is the smallest already.
+      ...(path !== undefined && { path, endOnFailure: true }),
     });
     if (errorInstance instanceof Violated) {
       const failure: Failure = {
         ...errorInstance.failure,
         smallestCase: this.#session.redact(shortened(show(counterexample![0]), 4000)),
-        replay: `--only ${id} --seed ${seed} --runs ${runs}`,
+        replay: `--only ${id} --seed ${seed} --path ${counterexamplePath}`,
       };
       this.#session.ledger.keepOne(id, mark, failure);
       throw new Violated(failure);

@@ -39,6 +39,8 @@ export interface SessionOptions extends Target, CostOptions {
   readonly exclude?: readonly string[];
   /** The deviations that do not fail the run. */
   readonly known?: readonly Known[];
+  /** The path by which fast-check generates one case again. */
+  readonly path?: string;
   readonly strict: boolean;
   /** How many requirements must be judged. */
   readonly minJudged?: number;
