@@ -213,8 +213,8 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(256 * share),
-    quota: accepted(20),
+    most: Math.ceil(253 * share),
+    quota: accepted(17),
   };
   const listPets: Model = {
     name: 'listPets',
@@ -224,16 +224,16 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(80 * share),
-    quota: accepted(46),
+    most: Math.ceil(74 * share),
+    quota: accepted(40),
   };
   const getPet: Model = {
     name: 'getPet',
     dimensions: getDimensions(thoroughAuth),
     draft: getDraft,
     provedBy: () => 'get.answers',
-    most: Math.ceil(56 * share),
-    quota: accepted(14),
+    most: Math.ceil(54 * share),
+    quota: accepted(12),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
 }
