@@ -57,6 +57,7 @@ export function parseJson(bytes: Uint8Array): Json {
   } catch {
     throw new SyntaxError('the bytes are not UTF-8');
   }
+  if (text.startsWith('\ufeff')) throw new SyntaxError('the text begins with a byte order mark');
   JSON.parse(text);
   /** What the text and each open array and object contain so far, outermost first: in an object, names and values. */
   const open: Json[][] = [[]];
