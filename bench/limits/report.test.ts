@@ -113,16 +113,21 @@ test('latencies are in plots and text: of the quiet client alone and beside a fl
   assert.match(article(report, 'strangers'), /<th scope="row" class="id">flood_requests<\/th>\n<td>[\d,]+<\/td>/);
 });
 
-test('every figure that is a number has a name that ends in its unit, and every latency has its percentiles', () => {
-  const of = (wanted: string) => report.scenarios.find(({ name }) => name === wanted)!;
-  assert.equal(of('boundary').figures['before_requests'], 61);
-  assert.ok(of('latency').latencies['200']!.p50 > 0);
-  const { n, ...beside } = of('strangers').latencies['beside']!;
-  assert.deepEqual([Object.keys(beside), n > 0], [['p50', 'p90', 'p99', 'p999'], true]);
-  for (const ms of Object.values(beside)) assert.ok(ms > 0);
-  const numbers = report.scenarios.flatMap(({ figures }) => Object.entries(figures))
-    .filter(([, value]) => typeof value === 'number');
-  for (const [name] of numbers) assert.match(name, /^[a-z0-9_]+_(requests|responses|ratio|s)$/);
+test('metrics: every number of every scenario, by a name that ends in its unit', () => {
+  const { metrics, scenarios } = report;
+  assert.equal(metrics['boundary.before_requests'], 61);
+  for (const { name, figures, latencies, seconds } of scenarios) {
+    assert.equal(metrics[`${name}.duration_s`], seconds);
+    for (const [figure, value] of Object.entries(figures))
+      assert.equal(metrics[`${name}.${figure}`], typeof value === 'number' ? value : undefined);
+    for (const [of, { n, ...percentiles }] of Object.entries(latencies)) {
+      assert.equal(metrics[`${name}.latency_${of}_responses`], n);
+      for (const [percentile, ms] of Object.entries(percentiles))
+        assert.equal(metrics[`${name}.latency_${of}_${percentile}_ms`], ms);
+    }
+  }
+  for (const name of ['latency.latency_200_p50_ms', 'strangers.latency_beside_p999_ms']) assert.ok(metrics[name]! > 0);
+  for (const name of Object.keys(metrics)) assert.match(name, /^[a-z]+\.[a-z0-9_]+_(requests|responses|ratio|ms|s)$/);
 });
 
 test('JUnit: well-formed, a case for each scenario, the counts of its verdicts', () => {

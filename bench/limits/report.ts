@@ -20,10 +20,7 @@ export interface Counts {
   readonly withoutKey: number;
 }
 
-/**
- * By names that never change: numbers, whose names end in the unit, or short texts: `limit_requests` → 60, `windows` →
- * `fixed`.
- */
+/** Numbers, whose names end in the unit, or short texts: `limit_requests` → 60, `windows` → `fixed`. */
 export type Figures = Readonly<Record<string, number | string>>;
 
 /**
@@ -68,6 +65,9 @@ export interface ScenarioResult extends Outcome, Counts {
   readonly timeline: readonly Second[];
 }
 
+/** Numbers by names that never change and end in the unit: `boundary.limit_requests`. */
+export type Metrics = Readonly<Record<string, number>>;
+
 export interface LimitsReport extends RunReport {
   readonly format: 3;
   readonly bench: { readonly name: 'petstore-bench-limits'; readonly version: string; readonly node: string };
@@ -81,6 +81,8 @@ export interface LimitsReport extends RunReport {
     /** The announced maximum. */
     readonly most: number;
   };
+  /** All numbers that the scenarios have measured. */
+  readonly metrics: Metrics;
   /** 0 if every demand was met, 1 if one was not, 2 if the server could not be tested to the end. */
   readonly exitCode: 0 | 1 | 2;
   /** In the order in which they ran. */

@@ -12,6 +12,7 @@ import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
 import { countsOf, keyedIn, secondsOf } from './log.ts';
+import { metricsOf } from './metrics.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading, type Response } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
@@ -121,6 +122,7 @@ export class Run {
       sent: { ...client.sent, most: client.budget },
       ...(this.#aborted !== undefined && { aborted: this.#aborted }),
       totals,
+      metrics: metricsOf(this.#results),
       exitCode: totals.failed > 0 ? 1 : untested ? 2 : 0,
       scenarios: this.#results,
     };
