@@ -3,7 +3,7 @@ import type { Metrics, Outcome, ScenarioResult } from './report.ts';
 import { percentiles } from './responses.ts';
 
 /** The figures that are numbers, and the latencies of one scenario, by names without that of the scenario. */
-function measuredIn({ figures, latencies }: Pick<Outcome, 'figures' | 'latencies'>): Metrics {
+export function measuredIn({ figures, latencies }: Pick<Outcome, 'figures' | 'latencies'>): Metrics {
   const numbers = Object.entries(figures).filter((figure): figure is [string, number] => typeof figure[1] === 'number');
   const ofLatencies = Object.entries(latencies).flatMap(([of, latency]) => [
     [`latency_${of}_responses`, latency.n] as const,

@@ -17,6 +17,7 @@ test('no options: our own server, keys of the plan business, all scenarios', () 
   assert.deepEqual(options([]), {
     plan: 'business',
     ...{ connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
+    thresholds: {},
     names: scenarios.map(({ name }) => name),
   });
 });
@@ -37,13 +38,15 @@ test('all options', () => {
     '--until-ban',
     '--report',
     'x',
+    ...['--max-p50-ratio', '3', '--max-p99-ratio', '0.0001', '--max-p99-ms', '400'],
   ];
-  assert.deepEqual(options([...flags, 'ban', 'boundary', 'latency']), {
+  assert.deepEqual(options([...flags, 'ban', 'neighbour', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     plan: 'pro',
     ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
     report: 'x',
-    names: ['latency', 'boundary', 'ban'],
+    thresholds: { 'max-p50-ratio': 3, 'max-p99-ratio': 0.0001, 'max-p99-ms': 400 },
+    names: ['latency', 'neighbour', 'ban'],
   });
 });
 
@@ -92,6 +95,10 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['--duration', '1.5'], /^--duration must be an integer/],
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
+    [['--max-p99-ratio', '0'], /^--max-p99-ratio must be a number above 0, such as 2\.5, not 0$/],
+    [['--max-p99-ms', '1e3'], /^--max-p99-ms must be a number above 0/],
+    [['latency', '--max-p50-ratio', '2'], /^--max-p50-ratio needs the scenario strangers, or neighbour with a/],
+    [[...given, 'neighbour', '--max-p99-ms', '2'], /^--max-p99-ms needs the scenario strangers, or neighbour with a/],
     [['latency', 'bann'], /^bann is no scenario: there are latency, neighbour, /],
     [[''], /^one of the words is no scenario: there are latency, /],
     [['--until'], /^Unknown option '--until'; --help shows all options$/],
@@ -146,6 +153,9 @@ test('the help describes every flag and scenario', () => {
     'rate',
     'until-ban',
     'report',
+    'max-p50-ratio',
+    'max-p99-ratio',
+    'max-p99-ms',
   ])
     assert.ok(help.includes(`--${flag} `), flag);
   for (const { name, text } of scenarios) assert.ok(help.includes(`  ${name}`) && help.includes(text), name);

@@ -5,7 +5,7 @@ import {
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
 import { scenarios } from './scenarios.ts';
-import type { Settings } from './settings.ts';
+import { thresholds, type Settings, type Threshold, type Thresholds } from './settings.ts';
 
 export interface Options extends Settings, GivenServer {
   readonly neighbourKey?: string;
@@ -45,6 +45,11 @@ What is sent
 Reports
   --report DIR          write limits.json, limits.html and limits-junit.xml
 
+Thresholds, with which neighbour and strangers also fail
+  --max-p50-ratio N, --max-p99-ratio N
+                        if the latency of the quiet client with the flood is more than N times that without
+  --max-p99-ms N        if its p99 with the flood is more than N milliseconds
+
   --help
 
 Scenarios
@@ -64,6 +69,9 @@ const flags = {
   rate: { type: 'string', default: '100' },
   'until-ban': { type: 'boolean', default: false },
   report: { type: 'string' },
+  'max-p50-ratio': { type: 'string' },
+  'max-p99-ratio': { type: 'string' },
+  'max-p99-ms': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -90,6 +98,12 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   if (remote && given.remote !== true) {
     throw new UsageError(`${new URL(baseUrl).host} is not this machine: --remote allows driving it to its limits`);
   }
+  const limits = thresholdsIn(given);
+  const [limited] = Object.keys(limits);
+  const hasNeighbour = baseUrl === undefined || neighbourKey !== undefined;
+  if (limited !== undefined && !names.includes('strangers') && !(hasNeighbour && names.includes('neighbour'))) {
+    throw new UsageError(`--${limited} needs the scenario strangers, or neighbour with a second key`);
+  }
   const planText = given.plan ?? (baseUrl === undefined ? 'business' : undefined);
   const plan = planText === undefined ? undefined : oneOf('--plan', planText, Object.keys(plans) as Plan[]);
   const ceilings = remote ? elsewhere : local;
@@ -102,6 +116,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     duration: upTo('duration'),
     rate: upTo('rate'),
     untilBan: given['until-ban'],
+    thresholds: limits,
     remote,
     names,
     ...(given.report !== undefined && { report: given.report }),
@@ -126,4 +141,13 @@ function namesOf(words: readonly string[]): readonly string[] {
   // A text that is not a word may be a key without its flag, so the message does not repeat it.
   const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'one of the words';
   throw new UsageError(`${name} is no scenario: there are ${all.join(', ')}`);
+}
+
+function thresholdsIn(given: Readonly<Partial<Record<Threshold, string>>>): Thresholds {
+  return Object.fromEntries((Object.keys(thresholds) as Threshold[]).flatMap((flag) => {
+    const text = given[flag];
+    if (text === undefined) return [];
+    if (/^\d{1,9}(\.\d{1,9})?$/.test(text) && Number(text) > 0) return [[flag, Number(text)]];
+    throw new UsageError(`--${flag} must be a number above 0, such as 2.5, not ${text}`);
+  }));
 }

@@ -17,6 +17,7 @@ import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading, type Response } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
+import { judgeThresholds } from './thresholds.ts';
 
 /** The user has interrupted the run. */
 export class Interrupted extends Error {
@@ -156,15 +157,21 @@ export class Run {
     if (this.#aborted !== undefined) return { verdict: 'skipped', reason: this.#aborted, ...nothing };
     const [began, stops] = [this.#options.clock.now(), this.#context.stops];
     try {
-      const finding = await scenario.run(this.#context);
+      const found = await scenario.run(this.#context);
+      const { exceeded, unmeasured } = judgeThresholds(found, this.#options.settings.thresholds);
+      const finding = { latencies: {}, ...found, failures: [...found.failures, ...exceeded] };
       const [failure] = finding.failures;
-      if (failure === undefined) return { verdict: 'passed', latencies: {}, ...finding };
+      if (failure === undefined) {
+        return unmeasured === undefined
+          ? { verdict: 'passed', ...finding }
+          : { verdict: 'inconclusive', reason: unmeasured, ...finding };
+      }
       // Most servers count windows by a clock that can be set. If it was, the failure may not be a fault of the server.
       const isSet = this.#client.serverClock.wasSetAfter(began);
-      if (!isSet && this.#context.stops === stops) return { verdict: 'failed', latencies: {}, ...finding };
+      if (!isSet && this.#context.stops === stops) return { verdict: 'failed', ...finding };
       const cause = isSet ? "the server's clock was set" : 'this process did not run for some time';
       const reason = `${cause} during the scenario: ${failure}`;
-      return { latencies: {}, ...finding, verdict: 'inconclusive', reason, failures: [] };
+      return { ...finding, verdict: 'inconclusive', reason, failures: [] };
     } catch (error) {
       const { signal } = this.#options;
       // Ctrl-C also stops our own server and its command, so an error after it is a consequence of it.

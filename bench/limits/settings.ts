@@ -1,6 +1,15 @@
 /** The settings of a run: what the key may send, and how strong the load is. */
 import type { Plan } from '../../conformance/client/pacing.ts';
 
+/** The flags that limit the latencies of `neighbour` and `strangers`, each with the metric that it limits. */
+export const thresholds = {
+  'max-p50-ratio': 'p50_ratio',
+  'max-p99-ratio': 'p99_ratio',
+  'max-p99-ms': 'latency_beside_p99_ms',
+} as const;
+export type Threshold = keyof typeof thresholds;
+export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
+
 export interface Settings {
   /** The plan of the key. If absent, its limits are what the headers show. */
   readonly plan?: Plan;
@@ -11,6 +20,7 @@ export interface Settings {
   /** Requests per second of the floods. */
   readonly rate: number;
   readonly untilBan: boolean;
+  readonly thresholds: Thresholds;
   /** The server is on another machine. */
   readonly remote: boolean;
 }
