@@ -1,34 +1,48 @@
-/** Compares a run with an earlier report.json: of the same server at two times, or of two servers. */
-import type { Report } from './report.ts';
+/** Compares a run with an earlier report: of the same server at two times, or of two servers. */
+import type { Report, RunReport } from './report.ts';
 import { block, blocksText } from './terminal.ts';
 import { clipped, visible } from './visible.ts';
 import { dateText, headline } from './words.ts';
 
 const maxBehaviourLength = 400;
 
+/** A program that writes reports. */
+interface Author {
+  /** The field of its reports that names it. */
+  readonly field: 'kit' | 'bench';
+  readonly program: string;
+  readonly format: number;
+}
+
+const kit: Author = { field: 'kit', program: 'petstore-conformance', format: 1 };
+
 /**
- * Reads a report.json.
+ * Reads a report, by default a report.json of the kit.
  *
  * @param name of the file, for error messages
- * @throws Error with one line if it is not a report of format 1
+ * @throws Error with one line if it is not a report of that program and format
  */
-export function readReport(json: string, name: string): Report {
+export function readReport<R extends RunReport = Report>(
+  json: string,
+  name: string,
+  { field, program, format }: Author = kit,
+): R {
   const fail = (problem: string) => new Error(`${visible(name)}: ${problem}`);
-  let report: Partial<Report> | null;
+  let report: (Partial<Record<Author['field'], { readonly name?: unknown } | null>> & { format?: unknown }) | null;
   try {
-    report = JSON.parse(json) as Partial<Report> | null;
+    report = JSON.parse(json) as typeof report;
   } catch (error) {
     throw fail(`not JSON: ${visible((error as Error).message)}`);
   }
-  if (report?.kit?.name !== 'petstore-conformance') throw fail('not a report of this kit');
-  if (report.format !== 1) throw fail(`a report of format ${String(report.format)}; this kit reads format 1`);
-  return report as Report;
+  if (report?.[field]?.name !== program) throw fail(`not a report of this ${field}`);
+  if (report.format !== format) {
+    throw fail(`a report of format ${String(report.format)}; this ${field} reads format ${format}`);
+  }
+  return report as R;
 }
 
-/** What has changed from one report to another: the verdicts that differ, then the gaps. */
+/** What has changed from one report of the kit to another: the verdicts that differ, then the gaps. */
 export function comparisonText(before: Report, now: Report): string {
-  const sideText = (report: Report) =>
-    `${report.target}, ${dateText(report.startedAt)}: ${headline(report).toLowerCase()}`;
   const verdicts = changes(before.requirements, now.requirements, ({ verdict }) => verdict, 'not selected');
   const verdictLines = verdicts.map(({ item: { id, text }, was, is }) => `  ${id}: ${was} → ${is}. ${text}`);
   const gaps = changes(before.gaps, now.gaps, ({ behaviour }) => behaviour, 'not observed');
@@ -37,16 +51,31 @@ export function comparisonText(before: Report, now: Report): string {
     `      before: ${clipped(was, maxBehaviourLength)}`,
     `      now:    ${clipped(is, maxBehaviourLength)}`,
   ]);
-  return blocksText([
-    [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
+  return changesText(before, now, headline, [
     block('Verdicts that differ', verdictLines),
     block('Gaps filled differently', gapLines),
-    verdicts.length + gaps.length === 0 ? ['Nothing has changed.'] : [],
+  ], 'Nothing has changed.');
+}
+
+/** Two runs, and blocks of what has changed between them, or the line `nothing` if they are all empty. */
+export function changesText<R extends RunReport>(
+  before: R,
+  now: R,
+  headlineOf: (report: R) => string,
+  blocks: readonly (readonly string[])[],
+  nothing: string,
+): string {
+  const sideText = (report: R) =>
+    `${report.target}, ${dateText(report.startedAt)}: ${headlineOf(report).toLowerCase()}`;
+  return blocksText([
+    [`Before  ${sideText(before)}`, `Now     ${sideText(now)}`],
+    ...blocks,
+    blocks.every(({ length }) => length === 0) ? [nothing] : [],
   ]);
 }
 
 /** The items whose value has changed. `absent` is the value of an item that one of the lists lacks. */
-function changes<Item extends { readonly id: string }>(
+export function changes<Item extends { readonly id: string }>(
   before: readonly Item[],
   now: readonly Item[],
   valueOf: (item: Item) => string | undefined,
