@@ -1,5 +1,5 @@
 /** `npm run bench:limits`: how a server behaves at its rate limits. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../conformance/client/clock.ts';
 import { redactor } from '../conformance/client/credentials.ts';
@@ -13,6 +13,7 @@ import { surviveLostOutput } from '../harness/output.ts';
 import { abortOnSignals, temporaryFolder, thisProcess } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { makeKey, startServer } from '../harness/server.ts';
+import { comparisonText, readEarlier } from './limits/compare.ts';
 import { limitsHtml } from './limits/html.ts';
 import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
@@ -31,7 +32,8 @@ let redact = redactor(secretsIn(process.argv.slice(2), process.env));
 const print = (text: string): void => console.log(redact(text));
 
 async function main(options: Options): Promise<number> {
-  const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, ...settings } = options;
+  const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, compare, ...settings } = options;
+  const earlier = compare && withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
   const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);
@@ -52,6 +54,7 @@ async function main(options: Options): Promise<number> {
       print(resultText(result, paint));
     });
     const report = run.report({ bench: { name: 'petstore-bench-limits', version, node: process.version }, ownServer });
+    if (earlier) print(`${comparisonText(earlier, report)}\n`);
     print(verdictText(report, paint));
     if (folder !== undefined) {
       writeFileSync(join(folder, 'limits.html'), limitsHtml(report));

@@ -36,15 +36,14 @@ test('all options', () => {
     '--rate',
     '5',
     '--until-ban',
-    '--report',
-    'x',
+    ...['--report', 'x', '--compare', 'y'],
     ...['--max-p50-ratio', '3', '--max-p99-ratio', '0.0001', '--max-p99-ms', '400'],
   ];
   assert.deepEqual(options([...flags, 'ban', 'neighbour', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     plan: 'pro',
     ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
-    report: 'x',
+    ...{ report: 'x', compare: 'y' },
     thresholds: { 'max-p50-ratio': 3, 'max-p99-ratio': 0.0001, 'max-p99-ms': 400 },
     names: ['latency', 'neighbour', 'ban'],
   });
@@ -153,6 +152,7 @@ test('the help describes every flag and scenario', () => {
     'rate',
     'until-ban',
     'report',
+    'compare',
     'max-p50-ratio',
     'max-p99-ratio',
     'max-p99-ms',

@@ -12,6 +12,8 @@ export interface Options extends Settings, GivenServer {
   /** In the order in which they run. */
   readonly names: readonly string[];
   readonly report?: string;
+  /** An earlier limits.json. */
+  readonly compare?: string;
 }
 
 /** The highest values for a server on this machine, and for one on another machine. */
@@ -44,6 +46,7 @@ What is sent
 
 Reports
   --report DIR          write limits.json, limits.html and limits-junit.xml
+  --compare FILE        show what has changed since an earlier limits.json
 
 Thresholds, with which neighbour and strangers also fail
   --max-p50-ratio N, --max-p99-ratio N
@@ -69,6 +72,7 @@ const flags = {
   rate: { type: 'string', default: '100' },
   'until-ban': { type: 'boolean', default: false },
   report: { type: 'string' },
+  compare: { type: 'string' },
   'max-p50-ratio': { type: 'string' },
   'max-p99-ratio': { type: 'string' },
   'max-p99-ms': { type: 'string' },
@@ -120,6 +124,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     remote,
     names,
     ...(given.report !== undefined && { report: given.report }),
+    ...(given.compare !== undefined && { compare: given.compare }),
   };
 }
 
