@@ -7,6 +7,7 @@ import { systemClock } from '../../conformance/client/clock.ts';
 import { scripted } from '../../conformance/testing/servers.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
+import { operations } from './operations.ts';
 import type { Response } from './responses.ts';
 
 const key = { secret: 'test_Kb7rT2xVq9KdLw4sHc8NpZa3', own: false, quiet: false };
@@ -189,6 +190,22 @@ test('wrong keys: every second request has a different wrong key of the same for
     assert.match(header, /^Bearer test_[A-Z][a-z]\d[a-z]/);
     assert.ok(header.length === `Bearer ${key.secret}`.length && !header.includes(key.secret.slice(5)));
   }
+});
+
+test('what each operation sends, with the animal that was listed', async (t) => {
+  const server = await scripted(t, (_, response) => void response.end('[]'));
+  const sender = client(server.baseUrl);
+  const pet = { id: 9_007_199_254_740_993n, name: 'Rex', categoryId: 3n };
+  for (const request of Object.values(operations)) {
+    sender.requestWith = (credential) => request(credential, pet);
+    await sender.send({ key, amount: 1, connections: 1 });
+  }
+  assert.deepEqual(server.received.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`), [
+    'GET /v1/pets?limit=1 ',
+    'GET /v1/pets/9007199254740993 ',
+    'GET /v1/store/orders ',
+    'POST /v1/pets {"name":"limits bench","categoryId":3}',
+  ]);
 });
 
 test('a rate is spread evenly, and all requests are sent', async (t) => {

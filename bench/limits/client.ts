@@ -6,14 +6,14 @@ import { allEnded, Client, NoRequestsLeft, NoResponse } from '../../conformance/
 import type { Clock } from '../../conformance/client/clock.ts';
 import { bearer, nobody, token } from '../../conformance/client/credentials.ts';
 import type { Target } from '../../conformance/client/proxy.ts';
-import type { Connection, Credential } from '../../conformance/client/request.ts';
-import { listPets } from '../../conformance/client/requests.ts';
+import type { Connection, Credential, Request } from '../../conformance/client/request.ts';
 import { ServerClock } from '../../conformance/client/server-clock.ts';
 import { count, grouped } from '../../conformance/report/words.ts';
 import { wrongKey, type Key } from './keys.ts';
+import { operations } from './operations.ts';
 import type { Response } from './responses.ts';
 
-/** What to send: `GET /pets?limit=1`, `amount` times. */
+/** How many requests to send, and how. */
 export interface Load {
   /** Undefined: the requests have no key. */
   readonly key: Key | undefined;
@@ -61,6 +61,8 @@ const [tickMs, unknownClockMs] = [50, 1_000];
 export class LimitsClient {
   /** The most requests that may be sent in total. */
   budget = 0;
+  /** The request that all loads consist of. */
+  requestWith: (credential: Credential) => Request = operations.listPets;
   readonly serverClock = new ServerClock();
   readonly #options: ClientOptions;
   /** The client of each key, and of requests without one. */
@@ -144,7 +146,7 @@ export class LimitsClient {
         }
         if (isOver()) return;
       }
-      const request = { ...listPets(credentialOf(load, nth), { limit: 1 }), connection };
+      const request = { ...this.requestWith(credentialOf(load, nth)), connection };
       const [number, sentMs] = [sentBy(client) + 1, stopwatch()];
       try {
         const received = await client.exchange(request);

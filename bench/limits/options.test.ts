@@ -16,7 +16,7 @@ const options = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): 
 test('no options: our own server, keys of the plan business, all scenarios', () => {
   assert.deepEqual(options([]), {
     plan: 'business',
-    ...{ connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
+    ...{ operation: 'listPets', connections: 10, duration: 10, rate: 100, untilBan: false, remote: false },
     thresholds: {},
     names: scenarios.map(({ name }) => name),
   });
@@ -29,6 +29,8 @@ test('all options', () => {
     'other_Yw5mQ1jG',
     '--plan',
     'pro',
+    '--operation',
+    'getPet',
     '--connections',
     '3',
     '--duration',
@@ -42,7 +44,7 @@ test('all options', () => {
   assert.deepEqual(options([...flags, 'ban', 'neighbour', 'latency']), {
     ...{ baseUrl: 'http://localhost:8080/v1', apiKey: key, keySource: '--api-key', neighbourKey: 'other_Yw5mQ1jG' },
     plan: 'pro',
-    ...{ connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
+    ...{ operation: 'getPet', connections: 3, duration: 4, rate: 5, untilBan: true, remote: false },
     ...{ report: 'x', compare: 'y' },
     thresholds: { 'max-p50-ratio': 3, 'max-p99-ratio': 0.0001, 'max-p99-ms': 400 },
     names: ['latency', 'neighbour', 'ban'],
@@ -94,6 +96,7 @@ test('a mistake: one line that names the flag and the rule', () => {
     [['--duration', '1.5'], /^--duration must be an integer/],
     [['--rate', '-1'], /^Option '--rate'|^--rate must be an integer/],
     [['--rate', '1e3'], /^--rate must be an integer from 1 to 100000, not 1e3$/],
+    [['--operation', 'list'], /^--operation must be listPets or getPet or listOrders or createPet, not list$/],
     [['--max-p99-ratio', '0'], /^--max-p99-ratio must be a number above 0, such as 2\.5, not 0$/],
     [['--max-p99-ms', '1e3'], /^--max-p99-ms must be a number above 0/],
     [['latency', '--max-p50-ratio', '2'], /^--max-p50-ratio needs the scenario strangers, or neighbour with a/],
@@ -147,6 +150,7 @@ test('the help describes every flag and scenario', () => {
     'neighbour-key',
     'plan',
     'remote',
+    'operation',
     'connections',
     'duration',
     'rate',

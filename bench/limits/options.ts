@@ -4,6 +4,7 @@ import {
 } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
+import { operations, type LoadOperation } from './operations.ts';
 import { scenarios } from './scenarios.ts';
 import { thresholds, type Settings, type Threshold, type Thresholds } from './settings.ts';
 
@@ -38,6 +39,8 @@ The server and its keys
 
 What is sent
   scenario …            only these scenarios; by default all in turn
+  --operation NAME      the operation that is sent: ${Object.keys(operations).join(', ')} (default
+                        listPets); the animals that createPet creates remain
   --connections N       how many connections drive the key (default 10)
   --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
   --rate N              how many requests a second they send (default 100), whether or not the server keeps up:
@@ -67,6 +70,7 @@ const flags = {
   'neighbour-key': { type: 'string' },
   plan: { type: 'string' },
   remote: { type: 'boolean' },
+  operation: { type: 'string', default: 'listPets' },
   connections: { type: 'string', default: '10' },
   duration: { type: 'string', default: '10' },
   rate: { type: 'string', default: '100' },
@@ -116,6 +120,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     ...server,
     ...(neighbourKey !== undefined && { neighbourKey }),
     ...(plan !== undefined && { plan }),
+    operation: oneOf('--operation', given.operation, Object.keys(operations) as LoadOperation[]),
     connections: upTo('connections'),
     duration: upTo('duration'),
     rate: upTo('rate'),

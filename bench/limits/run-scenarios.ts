@@ -13,6 +13,7 @@ import { LimitsClient, type ClientOptions } from './client.ts';
 import { ScenarioContext, type ContextOptions } from './context.ts';
 import { countsOf, keyedIn, secondsOf } from './log.ts';
 import { metricsOf } from './metrics.ts';
+import { operations } from './operations.ts';
 import type { LimitsReport, Outcome, ScenarioResult } from './report.ts';
 import { isAdmitted, isRefused, latencyOf, type Reading, type Response } from './responses.ts';
 import type { Cost, Scenario } from './scenario.ts';
@@ -80,6 +81,11 @@ export class Run {
     if (!isAdmitted(first) && !isRefused(first)) {
       throw new Untestable(`GET /pets?limit=1 with the key returned ${first.status} instead of 200`);
     }
+    const [{ operation }, [pet]] = [settings, first.pets];
+    if (operation === 'getPet' && pet === undefined) {
+      throw new Untestable(`--operation getPet needs an animal, and GET /pets?limit=1 listed none (${first.status})`);
+    }
+    this.#client.requestWith = (credential) => operations[operation](credential, pet);
     const limit = this.#limitOf(first.rateLimits);
     const hasQuiet = keys.main.own || (await keys.quiet()) !== undefined;
     const conditions = { ...settings, limit, unlimitedKeys: keys.main.own, hasQuiet };

@@ -6,6 +6,7 @@ import { limiterHooks, limiters } from '../../conformance/mutants/families/limit
 import type { Variant } from '../../conformance/mutants/variant.ts';
 import { variants } from '../../conformance/mutants/variants.ts';
 import { fakeClock } from '../../conformance/testing/responses.ts';
+import { operations, type LoadOperation } from './operations.ts';
 import { scenarios } from './scenarios.ts';
 import { mainSecret, reportOf, resultOf, runAgainst, textOf, verdicts, type TestOptions } from './testing/runs.ts';
 
@@ -72,6 +73,16 @@ describe('servers that conform', () => {
     };
     const wrong = await resultOf(t, 'boundary', { variant: bucket, fault: lavish, clock: fakeClock() });
     assert.match(wrong.failures.join(), /^limits\.refuses: /, textOf([wrong]));
+  });
+
+  test('every operation as the load', async (t) => {
+    for (const operation of Object.keys(operations) as LoadOperation[]) {
+      const names = ['latency', 'neighbour', 'strangers', 'boundary'];
+      const report = await reportOf(t, { settings: { operation }, names });
+      assert.deepEqual([report.exitCode, report.totals.passed], [0, 4], textOf(report.scenarios));
+    }
+    const exempt = await resultOf(t, 'boundary', { fault: 'limits-get-exempt', settings: { operation: 'getPet' } });
+    assert.match(exempt.failures.join(), /limits\.refuses: .* GET \/pets\/\d+ → 200/, textOf([exempt]));
   });
 
   for (const variant of [
@@ -228,6 +239,16 @@ describe('what makes a verdict impossible', () => {
     );
     const business = await runAgainst(t, { settings, plan: 'business' });
     assert.ok((await business.open()).most <= 20_000);
+  });
+
+  test('getPet needs an animal, createPet does not', async (t) => {
+    const created = await resultOf(t, 'latency', { settings: { operation: 'createPet' }, fault: { animals: () => 0 } });
+    assert.equal(created.verdict, 'passed', textOf([created]));
+    const settings = { operation: 'getPet' } as const;
+    for (const [fault, status] of [[{ animals: () => 0 }, 200], [{ admitted: () => false }, 429]] as const) {
+      const reason = `needs an animal, and GET /pets\\?limit=1 listed none \\(${status}\\)`;
+      await assert.rejects(reportOf(t, { settings, fault }), new RegExp(`^Untestable: --operation getPet ${reason}$`));
+    }
   });
 
   test('a key whose limit is not that of its plan: no scenario sends anything', async (t) => {

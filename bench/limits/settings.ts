@@ -1,5 +1,6 @@
 /** The settings of a run: what the key may send, and how strong the load is. */
 import type { Plan } from '../../conformance/client/pacing.ts';
+import type { LoadOperation } from './operations.ts';
 
 /** The flags that limit the latencies of `neighbour` and `strangers`, each with the metric that it limits. */
 export const thresholds = {
@@ -13,6 +14,8 @@ export type Thresholds = Readonly<Partial<Record<Threshold, number>>>;
 export interface Settings {
   /** The plan of the key. If absent, its limits are what the headers show. */
   readonly plan?: Plan;
+  /** The operation that all loads consist of. */
+  readonly operation: LoadOperation;
   /** The number of connections that send requests with the key. */
   readonly connections: number;
   /** The longest duration of a flood, in seconds. */

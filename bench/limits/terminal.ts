@@ -17,9 +17,9 @@ export function planText({ plan }: Settings): string {
 }
 
 /** The load in words. */
-export function loadText({ connections, rate, duration: seconds }: Settings): string {
+export function loadText({ operation, connections, rate, duration: seconds }: Settings): string {
   const floods = `floods of ${count(rate, 'request')} a second, for ${seconds} s at most`;
-  return `${count(connections, 'connection')}; ${floods}`;
+  return `${operation} over ${count(connections, 'connection')}; ${floods}`;
 }
 
 /** What a run will send: printed before it starts. */

@@ -25,7 +25,7 @@ export const about = {
 } as const;
 
 export const usualSettings: Settings = {
-  ...{ connections: 10, duration: 1, rate: 100, untilBan: false, thresholds: {}, remote: false },
+  ...{ operation: 'listPets', connections: 10, duration: 1, rate: 100, untilBan: false, thresholds: {}, remote: false },
 };
 
 export interface ResponseOptions extends Partial<
