@@ -275,7 +275,7 @@ onDatabase('an import that has failed adds nothing, and the next one and creates
   const admin = await connectTo(t, url);
   await assert.rejects(importing(t, url, 100_001, async () => {
     await admin.query(`
-      select pg_terminate_backend(pid) from pg_locks join pg_database d on d.oid = database
+      select pg_terminate_backend(pid, 5000) from pg_locks join pg_database d on d.oid = database
       where locktype = 'advisory' and datname = current_database()`);
   }), OperatorError);
   for (let id = 1; id <= 3; id++) assert.equal((await engine.pets.create(petOf('a'))).id, id);

@@ -166,7 +166,7 @@ onDatabases('while a database is copied, its servers serve reads and refuse chan
   await assert.rejects(readDatabase(readDatabaseUrl('--database', url), async ({ check }) => {
     await assert.rejects(engine.pets.create(pet), UnavailableError);
     await admin.query(`
-      select pg_terminate_backend(pid) from pg_locks join pg_database d on d.oid = database
+      select pg_terminate_backend(pid, 5000) from pg_locks join pg_database d on d.oid = database
       where locktype = 'advisory' and datname = current_database()`);
     await check();
   }), OperatorError);
