@@ -330,7 +330,7 @@ const idSize: Family = {
       ),
       [
         'by getPet when it reads the path',
-        { find: (id, exchange) => base.find(/^\d+$/.test(id) ? String(convert(BigInt(id))) : id, exchange) },
+        { find: (id, exchange) => base.find(/^\d{1,19}$/.test(id) ? String(convert(BigInt(id))) : id, exchange) },
       ],
     ]);
     return fault('2 4.3 4.1 4.2', `Ids are treated ${text} ${place}.`, {
