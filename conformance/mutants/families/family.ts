@@ -24,7 +24,8 @@ export interface Fault extends Draw {
 export interface Family {
   /** An operation or a limiter, a dimension, and a kind of bug. It must never change, because it decides the half. */
   readonly name: string;
-  readonly draw: (random: Random) => Draw;
+  /** undefined if what was drawn violates nothing, or has no effect. */
+  readonly draw: (random: Random) => Draw | undefined;
 }
 
 /** The first faults of a family. They differ in their texts. */
@@ -32,7 +33,7 @@ export function faultsOf({ name, draw }: Family, count: number): readonly Fault[
   const faults: Fault[] = [];
   for (let attempt = 1; faults.length < count && attempt <= 50 * count; attempt += 1) {
     const drawn = draw(randomOf(`${name} ${attempt}`));
-    if (faults.some(({ text }) => text === drawn.text)) continue;
+    if (drawn === undefined || faults.some(({ text }) => text === drawn.text)) continue;
     faults.push({ ...drawn, family: name, id: `${name} #${faults.length + 1}` });
   }
   return faults;
@@ -99,6 +100,9 @@ export function nameOf(operation: Operation): string {
     operation
   ];
 }
+
+/** A number of a connection. Linux prefers even ports for outgoing connections, so their halves are more even. */
+export const numberOf = (connection: number): number => Math.floor(connection / 2);
 
 /** Only every nth response of a kind. */
 export function everyNth(kind: Kind, n: number, note: string): Kind {

@@ -8,7 +8,7 @@ import {
   type Kind as ResponseKind,
   type NumberHeader,
 } from '../table/changes.ts';
-import { chained, everyNth, fault, nameOf, type Family } from './family.ts';
+import { chained, everyNth, fault, nameOf, numberOf, type Family } from './family.ts';
 import { anyOf, buckets, changed, counters, fixed, logs, named, requestKinds, shownAs } from './limit-faults.ts';
 import {
   dayMs,
@@ -34,9 +34,6 @@ const also =
   (first: ResponseKind, second: ResponseKind): ResponseKind =>
   (response, exchange) =>
     first(response, exchange) && second(response, exchange);
-
-/** A number of a connection. Linux prefers even ports for outgoing connections, so their halves are more even. */
-const numberOf = (connection: number): number => Math.floor(connection / 2);
 
 /** Sets a note of a key and returns its previous value. */
 function exchangedNote({ authorization, world: { notes } }: Exchange, name: string, value: string): string {
@@ -557,6 +554,8 @@ const overflow: Family = {
     ]);
     // Elsewhere, an earlier Reset may be right in another sense.
     const limiter = text.endsWith('of Reset are lost') ? random.pick(fixed) : any;
+    // A bucket has its next token after a second at most.
+    if (text.includes('Retry-After') && buckets.includes(limiter)) return undefined;
     return fault(
       text.includes('Retry-After') ? '7 8' : '8',
       `${limiter.id}: ${text}.`,

@@ -1,7 +1,7 @@
 /** Faults of limiters, and of the headers in which servers describe them. */
 import { base, type Exchange, type Operation, type Rates, type Usage } from '../server/hooks.ts';
 import { integerOf, responses, setHeader, type Change, type NumberHeader } from '../table/changes.ts';
-import { becomeError, chained, errorClasses, fault, nameOf, successClasses, type Family } from './family.ts';
+import { becomeError, chained, errorClasses, fault, nameOf, numberOf, successClasses, type Family } from './family.ts';
 import {
   dayMs,
   freshState,
@@ -271,6 +271,8 @@ const resetMoment: Family = {
       [[logs, buckets], 'a day from now', (_rates, { now }) => now + dayMs],
     ]);
     const limiter = anyOf(random, groups);
+    // A bucket has its next token so soon that its Reset can be now.
+    if (text === 'always now' && buckets.includes(limiter)) return undefined;
     return fault(
       '8',
       `${limiter.id}: Reset is ${text}.`,
@@ -369,7 +371,10 @@ const splitBudgets: Family = {
       ['of each URL with its query', ({ fullPath, search }) => `${fullPath}?${search}`],
       ['of each path', ({ path }) => path],
       [`of each of ${servers} processes that take turns`, ({ world }) => String(world.requests % servers)],
-      [`of each of ${servers} processes that share the connections`, ({ connection }) => String(connection % servers)],
+      [
+        `of each of ${servers} processes that share the connections`,
+        ({ connection }) => String(numberOf(connection) % servers),
+      ],
       ['of reading and of writing', ({ method }) => String(method === 'GET')],
       ['of lists and of all others', ({ operation }) => String(operation === 'list')],
     ]);

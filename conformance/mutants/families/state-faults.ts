@@ -2,7 +2,7 @@
 import { base, statuses, type Exchange, type MutantResponse, type Operation, type Pet } from '../server/hooks.ts';
 import { Digits, type Json, type JsonObject } from '../server/json.ts';
 import { responses, setHeader, type Change } from '../table/changes.ts';
-import { becomeError, errorClasses, everyNth, fault, nameOf, successClasses, type Family } from './family.ts';
+import { becomeError, errorClasses, everyNth, fault, nameOf, numberOf, successClasses, type Family } from './family.ts';
 import type { Random } from './random.ts';
 
 /** The Pet objects of a response. */
@@ -408,7 +408,8 @@ const lostAnimal: Family = {
       [
         'on connections of the other of two processes',
         (pet, { connection, world }) =>
-          pet.at > 0 && (Number(world.notes.get(`creator of ${pet.id}`)) + connection) % 2 === 1,
+          pet.at > 0 &&
+          (numberOf(Number(world.notes.get(`creator of ${pet.id}`))) + numberOf(connection)) % 2 === 1,
       ],
       [`if there are more than ${12 + count} animals`, (pet, { world }) => pet.at > 0 && world.pets.size > 12 + count],
       ['if its id is odd', (pet) => pet.at > 0 && Number(pet.id) % 2 === 1],
