@@ -796,6 +796,8 @@ const separateWindow: Family = {
       ['Requests with a body', ({ body }: Exchange) => body !== ''],
       ['Requests with an unusual method', ({ method }: Exchange) => method !== 'GET' && method !== 'POST'],
     ] as const);
+    // Which of these requests count is open.
+    if (text.endsWith('an unusual method')) return undefined;
     return fault('8', `${limiter.id}: ${text} have a window of their own.`, {
       ...limiterHooks(limiter),
       budget: (exchange) => (separate(exchange) ? 'own' : ''),
