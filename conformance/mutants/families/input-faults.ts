@@ -206,7 +206,7 @@ const otherScheme: Family = {
     const [text, matches] = random.pick<readonly [string, (authorization: string, secret: string) => boolean]>([
       ['without a scheme', (authorization, secret) => authorization === secret],
       [`with the scheme ${scheme}`, (authorization, secret) => authorization === `${scheme} ${secret}`],
-      ['with any scheme', (authorization, secret) => authorization.split(' ')[1] === secret],
+      ['with any scheme', (authorization, secret) => /^\S+ (.*)$/.exec(authorization)?.[1] === secret],
       ['with no space after Bearer', (authorization, secret) => authorization === `Bearer${secret}`],
       ['with Bearer: instead of Bearer', (authorization, secret) => authorization === `Bearer: ${secret}`],
       ['with Bearer= instead of Bearer', (authorization, secret) => authorization === `Bearer=${secret}`],
@@ -388,10 +388,11 @@ const sharedCache: Family = {
 
 /** What an operation returns with a valid key. */
 function bodyOf(exchange: Exchange): Json {
-  const { operation, world } = exchange;
+  const { operation, path, world } = exchange;
   if (operation === 'orders') return base.orders();
-  const shown = [...world.pets.values()].slice(-20).map((pet) => base.show(pet, exchange));
-  return operation === 'list' ? shown : (shown[0] ?? []);
+  if (operation === 'list') return [...world.pets.values()].slice(-20).map((pet) => base.show(pet, exchange));
+  const pet = base.find(path.slice('/pets/'.length), exchange);
+  return pet === undefined ? [] : base.show(pet, exchange);
 }
 
 const otherRefusal: Family = {

@@ -77,7 +77,7 @@ const responseSize: Family = {
     const [text, cut] = random.pick<readonly [string, (text: string) => string]>([
       ['cut after them', (body) => body.slice(0, buffer)],
       ['sent without them', (body) => body.slice(buffer)],
-      ['sent with a line end after them', (body) => `${body.slice(0, buffer)}"\r\n"${body.slice(buffer)}`],
+      ['sent with "\\r\\n" after them', (body) => `${body.slice(0, buffer)}"\r\n"${body.slice(buffer)}`],
     ]);
     return fault('4.1 4.2 4.3 1 2', `A body of ${nameOf(operation)} of more than ${buffer} characters is ${text}.`, {
       bytes: (body, exchange) =>
@@ -160,7 +160,7 @@ const unusualRow: Family = {
       ['id as a string', (fields, pet) => fields.set('id', pet.id)],
       ['no name', (fields) => void fields.delete('name')],
       ['null as status', (fields) => fields.set('status', null)],
-      ['categoryId in exponents', (fields, pet) => fields.set('categoryId', new Digits(`${pet.categoryId}.5e0`))],
+      ['a fraction as categoryId', (fields, pet) => fields.set('categoryId', new Digits(`${pet.categoryId}.5e0`))],
     ]);
     return fault('4.1 2', `If a row of a list has ${cause}, the other rows have ${text}.`, {
       page: (rows, limit, exchange) => {
@@ -1173,7 +1173,7 @@ const negotiation: Family = {
     const [cause, isAsked] = random.pick<Condition>([
       [`Accept names ${type}`, ({ headers }) => String(headers['accept']).includes(type)],
       [`Accept is ${type}`, ({ headers }) => headers['accept'] === type],
-      [`the query has format=${rest}`, ({ query }) => query.get('format') === rest],
+      [`the query has format=${rest}`, ({ query }) => query.get('format')?.replace(' ', '+') === rest],
     ]);
     const { text, kind, sections } = random.pick(responseKinds);
     return fault(`1 ${sections}`, `If ${cause}, the media type of ${text} is ${type}.`, {

@@ -184,8 +184,7 @@ const costs: Family = {
       ['a request with a body of more than 100 bytes', ({ body }) => body.length > 100],
     ] as const);
     const hidden = random.next() < 0.5;
-    const hooks = limiterHooks(limiter);
-    const extra = new WeakMap<Usage, number>();
+    const [hooks, shown] = [limiterHooks(limiter), limiterHooks(limiter)];
     return fault(
       '8',
       `${limiter.id}: ${text} counts as ${cost} requests${hidden ? ', of which Remaining shows one' : ''}.`,
@@ -193,14 +192,13 @@ const costs: Family = {
         ...hooks,
         left: (usage, limits, exchange) => {
           const rates = hooks.left!(usage, limits, exchange);
-          if (rates.admitted === false) extra.delete(usage);
-          const shown = hidden && rates.admitted === true ? rates.remaining + (extra.get(usage) ?? 0) : rates.remaining;
-          return Object.assign(rates, { remaining: Math.min(shown, limits.minute) });
+          const { remaining } = shown.left!(usage, limits, exchange);
+          return hidden && rates.admitted === true ? Object.assign(rates, { remaining }) : rates;
         },
         count: (usage, exchange) => {
           const times = expensive(exchange) ? cost : 1;
           for (let i = 0; i < times; i += 1) hooks.count!(usage, exchange);
-          extra.set(usage, (extra.get(usage) ?? 0) + times - 1);
+          shown.count!(usage, exchange);
         },
       },
     );

@@ -5,6 +5,7 @@ import { becomeError, chained, errorClasses, fault, nameOf, numberOf, successCla
 import {
   dayMs,
   freshState,
+  gcra,
   limiterHooks,
   limiters,
   minuteMs,
@@ -130,14 +131,23 @@ const coarseRefill: Family = {
       '7 8',
       `${limiter.id}: requests become available only every ${step / 1_000} s, ` +
         `but Retry-After${shows ? ' and Remaining promise' : ' promises'} them at once.`,
-      changed(limiter, (kind) => ({
-        look: (state, size, now) => {
-          const coarse = kind.look(state, size, Math.floor(now / step) * step);
-          const fine = kind.look(state, size, now);
-          const remaining = shows ? fine.remaining : coarse.remaining;
-          return { ...fine, remaining, admitted: coarse.remaining > 0, retryAfterMs: Math.max(1, fine.retryAfterMs) };
-        },
-      })),
+      changed(limiter, (kind) => {
+        // GCRA stores no time of a request, and a request after the step would seem to have taken more.
+        const latest = new WeakMap<WindowState, number>();
+        return {
+          look: (state, size, now) => {
+            const coarse = kind.look(state, size, Math.max(Math.floor(now / step) * step, latest.get(state) ?? 0));
+            const fine = kind.look(state, size, now);
+            const remaining = shows ? fine.remaining : coarse.remaining;
+            return { ...fine, remaining, admitted: coarse.remaining > 0, retryAfterMs: Math.max(1, fine.retryAfterMs) };
+          },
+          take: (state, size, now) => {
+            const after = kind.take(state, size, now);
+            if (kind === gcra) latest.set(after, now);
+            return after;
+          },
+        };
+      }),
     );
   },
 };
@@ -545,7 +555,7 @@ const wrongArithmetic: Family = {
               const seen = kind.look(state, size, now);
               const waits = now < (refusedAt.get(state) ?? 0) + 2 * perToken;
               if (seen.remaining > 0 && !waits) return seen;
-              refusedAt.set(state, now);
+              if (!waits) refusedAt.set(state, now);
               return { ...seen, remaining: 0, retryAfterMs: Math.ceil(perToken) };
             },
           };

@@ -211,10 +211,8 @@ const wrongCreated: Family = {
       [
         'has the name of the animal before',
         (response, { world }) => {
-          const name = petsOf(response)[0]?.get('name');
-          const before = world.notes.get('name before');
-          if (typeof name === 'string') world.notes.set('name before', name);
-          if (before !== undefined) petsOf(response)[0]?.set('name', before);
+          const before = [...world.pets.values()].at(-2);
+          if (before !== undefined) petsOf(response)[0]?.set('name', before.name);
         },
       ],
       [
@@ -506,7 +504,7 @@ const repeatedId: Family = {
         },
       ],
       [
-        'Lists show the row number as id',
+        'Lists with a filter show the row number as id',
         {
           response: (response, { operation, query }) => {
             if (operation === 'list' && query.has('status')) {

@@ -143,7 +143,11 @@ function operationOf(method: string, path: string): Operation {
 /** Serves a request: checks the key and its limits, runs the operation, and adds the three headers. */
 function serve(exchange: Exchange, body: Uint8Array | undefined, keys: readonly Key[], hooks: Hooks): MutantResponse {
   exchange.world.requests += 1;
-  const key = keys.find(({ secret }) => hooks.admits(exchange, secret));
+  // A hook that admits other credentials must not take the key of another client for them.
+  const isOther = ({ secret }: Key): number => (base.admits(exchange, secret) ? 0 : 1);
+  const key = keys
+    .toSorted((one, other) => isOther(one) - isOther(other))
+    .find(({ secret }) => hooks.admits(exchange, secret));
   if (key === undefined) {
     const refusal = failure(401, 'The API key is missing or invalid.', exchange, hooks);
     return hooks.response(withRates(refusal, hooks.keyless(exchange)), exchange);
