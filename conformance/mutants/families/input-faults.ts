@@ -5,7 +5,7 @@ import { categoryFrom, nameFrom, responses, setHeader, statusFrom, tokenOf, type
 import { becomeError, fault, nameOf, type Family } from './family.ts';
 import type { Random } from './random.ts';
 
-const authSections = '5 7 4.1 4.2 4.3';
+const authSections = '5 7 4.1 4.2 4.3 4.4';
 
 /** Where a fault occurs: for all operations, for one of them, or after something else on the connection. */
 function place(random: Random): readonly [text: string, isThere: (exchange: Exchange) => boolean] {
@@ -278,7 +278,7 @@ const openOperation: Family = {
       ['getPet', ({ operation }) => operation === 'get'],
       ['GET /store/orders', ({ operation }) => operation === 'orders'],
     ]);
-    return fault(authSections + ' 4.4', `${text} works ${credentials}.`, accepts(isThere, matches));
+    return fault(authSections, `${text} works ${credentials}.`, accepts(isThere, matches));
   },
 };
 
@@ -360,7 +360,7 @@ const sharedCache: Family = {
       ['a 401 is also sent to requests with a valid key', 200, 401],
     ]);
     return fault(
-      authSections + ' 4.4',
+      authSections,
       `A cache keeps responses of ${nameOf(operation)} for ${seconds} s by their URL, so that ${text}.`,
       {
         response: (response, exchange) => {
@@ -587,7 +587,7 @@ const querySpelling: Family = {
     ]);
     // How a server responds to an empty parameter is open, but it may not ignore the others.
     if (text.includes('&') && !result.startsWith('is ignored')) return undefined;
-    return fault('4.1', `A query with ${text} ${result}.`, {
+    return fault('4.1 8', `A query with ${text} ${result}.`, {
       animals: () => 30,
       ...responses(
         (response, { operation, search }) => operation === 'list' && response.status === 200 && matches(search),
@@ -658,7 +658,7 @@ const bodyForm: Family = {
     const to = random.pick([400, 415, 422, 500, 411]);
     // HTTP permits a server to require a Content-Length.
     if (text === 'in chunks' && to === 411) return undefined;
-    return fault('4.2 1 2', `A valid body ${text} gets ${to}.`, {
+    return fault(to === 400 ? '4.2 1 2 7' : '4.2 1 2', `A valid body ${text} gets ${to}.`, {
       accepts: (_body, text, exchange) => {
         if (matches(text, exchange)) exchange.world.notes.set('misread', 'yes');
         return true;

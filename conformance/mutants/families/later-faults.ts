@@ -13,7 +13,6 @@ import { Digits, readJson, type Json, type JsonObject } from '../server/json.ts'
 import { pages, responses, setHeader, shown, type Change, type Kind } from '../table/changes.ts';
 import { becomeError, chained, errorClasses, fault, nameOf, successClasses, type Family } from './family.ts';
 
-const allSections = '4.1 4.2 4.3';
 const petOperations: readonly Operation[] = ['list', 'create', 'get'];
 const rateHeaders: readonly string[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 /** A plain list is the first request of everybody, and has to succeed. */
@@ -123,7 +122,7 @@ const searchedPart: Family = {
       [200, 'has the last animal of the others instead'],
     ]);
     return fault(
-      '4.3 7',
+      status === 200 ? '4.3 7 2' : '4.3 7',
       `getPet of an animal that is not among the ${count} ${oldest ? 'oldest' : 'newest'} ${text}.`,
       {
         animals: () => (oldest ? 12 : 40),
@@ -213,7 +212,7 @@ const uniqueIndex: Family = {
       ],
     ]);
     return fault(
-      '4.2 2 4.3',
+      '4.2 2 4.1 4.3',
       `A create whose name differs from that of a created animal only in ${unseen} ${text}.`,
       hooks,
     );
@@ -359,7 +358,7 @@ const idSource: Family = {
     ]);
     // The request has no body, so what one means is open.
     if (text.endsWith('of a body')) return undefined;
-    return fault('4.3', `getPet takes the id from ${text}, if there is one, and not from the path.`, {
+    return fault('4.3 2 7', `getPet takes the id from ${text}, if there is one, and not from the path.`, {
       find: (id, exchange) => base.find(read(exchange) ?? id, exchange),
     });
   },
@@ -400,7 +399,7 @@ const idInBody: Family = {
         },
       ],
     ]);
-    return fault('2 4.2 4.3', `The member ${member} in the body of a create ${text}.`, hooks);
+    return fault('2 4.1 4.2 4.3', `The member ${member} in the body of a create ${text}.`, hooks);
   },
 };
 
@@ -687,7 +686,7 @@ const nameLength: Family = {
       ],
     ]);
     const stored = random.pick([true, false]);
-    return fault('4.2 2 4.3', `${stored ? 'The store cuts' : 'A create cuts'} names after ${length} ${unit}.`, {
+    return fault('4.2 2 4.1 4.3', `${stored ? 'The store cuts' : 'A create cuts'} names after ${length} ${unit}.`, {
       ...(stored
         ? { keep: (pet: Pet) => ({ ...pet, name: cut(pet.name) }) }
         : {
@@ -724,7 +723,8 @@ const valuesTogether: Family = {
       ['is a 400', (both) => refusing((exchange) => both(petOf(exchange)), 400)],
       ['is a 500', (both) => refusing((exchange) => both(petOf(exchange)), 500)],
     ]);
-    return fault('4.2 2 4.3', `A create with the status ${status} and ${what} ${text}.`, {
+    const also = text === 'is a 400' ? ' 7' : text.startsWith('is stored') ? ' 4.1' : '';
+    return fault(`4.2 2 4.3${also}`, `A create with the status ${status} and ${what} ${text}.`, {
       ...hooks((pet) => pet.status === status && isThere(pet)),
     });
   },
@@ -764,7 +764,8 @@ const declaration: Family = {
         { name: (value, exchange) => misread(base.name(value, exchange), isThere(exchange)) },
       ],
     ]);
-    return fault('4.2 1', `A create with ${text} ${effect}.`, hooks);
+    const also = effect === 'is a 400' ? ' 7' : /Latin-1/.test(effect) ? ' 2 4.1 4.3' : '';
+    return fault(`4.2 1${also}`, `A create with ${text} ${effect}.`, hooks);
   },
 };
 
@@ -826,7 +827,7 @@ const halfMade: Family = {
     const milliseconds = random.pick([10, 20]);
     const places = operations.map(nameOf).join(' and ');
     return fault(
-      '2 4.1',
+      operations.includes('get') ? '2 4.1 4.3' : '2 4.1',
       `For ${milliseconds} ms before the 201, responses of ${places} show ${form} as ${field} of the new animal.`,
       {
         keep: (pet, exchange) => {
@@ -877,7 +878,7 @@ const pathSpelling: Family = {
       ['every operation', (path) => path.startsWith('/v1/pets') || path === '/v1/store/orders'],
     ]);
     const isSpelling = (path: string) => plain(path) !== path && isOf(plain(path));
-    return fault('5 7 4.1 4.2 4.3', `The path of ${operation} ${text} serves it without a key.`, {
+    return fault('5 7 4.1 4.2 4.3 4.4', `The path of ${operation} ${text} serves it without a key.`, {
       below: (path) => base.below(isSpelling(path) ? plain(path) : path),
       admits: (exchange, secret) => base.admits(exchange, secret) || isSpelling(exchange.fullPath),
     });
@@ -898,7 +899,7 @@ const lockedOut: Family = {
     const consecutive = random.pick([true, false]);
     const row = consecutive ? ' in a row' : '';
     return fault(
-      '5 7 4.1 4.2 4.3',
+      '5 7 4.1 4.2 4.3 4.4',
       `After ${failures} ${what}${row}, the next ${requests} requests with the key get a 401.`,
       {
         admits: (exchange, secret) => {
@@ -985,7 +986,7 @@ const bodyErrors: Family = {
       ]),
     ]);
     const [text, change] = random.pick(wrongErrors);
-    return fault('7 4.2 1', `The error of createPet for ${cause} ${text}.`, {
+    return fault('7 4.2 1 2', `The error of createPet for ${cause} ${text}.`, {
       ...malformed((_response, exchange) => ofOperation(exchange, 'create') && isCause(exchange), change),
     });
   },
@@ -1010,7 +1011,7 @@ const idErrors: Family = {
       ['a number above 2^31', (id) => /^\d{10,18}$/.test(id)],
     ]);
     const [text, change] = random.pick(wrongErrors);
-    return fault('7 4.3 1', `The error of getPet for an id that is ${form} ${text}.`, {
+    return fault('7 4.3 1 2', `The error of getPet for an id that is ${form} ${text}.`, {
       ...malformed((_response, { operation, path }) => operation === 'get' && isForm(path.slice(6)), change),
     });
   },
@@ -1040,7 +1041,7 @@ const parameterErrors: Family = {
       ],
     ]);
     const [text, change] = random.pick(wrongErrors);
-    return fault('7 4.1 1', `The error of listPets for ${kind} ${text}.`, {
+    return fault('7 4.1 1 2', `The error of listPets for ${kind} ${text}.`, {
       ...malformed((_response, { operation, query }) => operation === 'list' && isKind(query), change),
     });
   },
@@ -1058,7 +1059,12 @@ const errorBefore: Family = {
       ['has no message', (error) => void error.delete('message')],
       ['has no code', (error) => void error.delete('code')],
     ]);
-    return fault('7', `A ${after} directly after a ${before}${scope} ${text}.`, {
+    const sections = new Map([
+      [400, '7 2 4.2'],
+      [401, '7 2 5 4.1 4.2 4.3'],
+      [404, '7 2 4.3'],
+    ]).get(after)!;
+    return fault(sections, `A ${after} directly after a ${before}${scope} ${text}.`, {
       response: (response, exchange) => {
         const name = connected ? `before ${exchange.connection}` : 'before';
         const follows = recalled(exchange, name) === String(before) && response.status === after;
@@ -1092,7 +1098,7 @@ const leak: Family = {
     const failing = random.pick<Operation>(['list', 'create', 'get']);
     const status = random.pick([500, 404]);
     return fault(
-      allSections,
+      status === 404 ? '4.1 4.2 4.3 7' : '4.1 4.2 4.3',
       `After ${resources} responses of the kind ${what}, the next valid request for ${nameOf(failing)} is a ${status}.`,
       {
         response: (response, exchange) => {
@@ -1139,7 +1145,8 @@ const firewall: Family = {
         (response) => rateHeaders.forEach((name) => setHeader(response, name, undefined)),
       ],
     ]);
-    return fault('7 8 1 4.1 4.2 4.3', `If ${place} contains ${content}, the response is ${page}.`, {
+    const also = /no Error/.test(page) ? ' 2' : '';
+    return fault(`7 8 1 4.1 4.2 4.3${also}`, `If ${place} contains ${content}, the response is ${page}.`, {
       ...responses(
         (_response, exchange) => petOperations.includes(exchange.operation) && isSuspicious.test(textOf(exchange)),
         (response, exchange) => {
@@ -1470,7 +1477,7 @@ const nthOfConnection: Family = {
     const which = each
       ? `Of ${number} valid requests of a connection for ${nameOf(operation)}, one`
       : `After the first ${number} requests of a connection, a valid one for ${nameOf(operation)}`;
-    return fault('4.1 4.2 4.3', `${which} is a ${status}.`, {
+    return fault(status < 409 ? '4.1 4.2 4.3 7' : '4.1 4.2 4.3', `${which} is a ${status}.`, {
       response: (response, exchange) => {
         if (exchange.operation !== operation || !succeeded(response, exchange)) {
           if (!each) countUp(exchange.world, `requests ${exchange.connection}`);
@@ -1507,7 +1514,7 @@ const ordersState: Family = {
     const status = random.pick([404, 405, 410]);
     // The parameters of the operation are open.
     if (when === 'with a query') return undefined;
-    return fault('4.4', `GET /store/orders ${when} responds with ${status}.`, {
+    return fault('1 4.4', `GET /store/orders ${when} responds with ${status}.`, {
       response: (response, exchange) => {
         countUp(exchange.world, `requests ${exchange.connection}`);
         const gone = exchange.operation === 'orders' && response.status === 200 && isGone(exchange);
@@ -1526,7 +1533,7 @@ const moments: Family = {
     const operation = random.pick<Operation>(['list', 'create', 'get']);
     const status = random.pick([500, 404, 401]);
     return fault(
-      '4.1 4.2 4.3 7',
+      status === 401 ? '4.1 4.2 4.3 5 7' : '4.1 4.2 4.3 7',
       `In one of ${cycle} seconds, valid requests for ${nameOf(operation)} are a ${status}.`,
       {
         ...responses(

@@ -125,7 +125,7 @@ const ownMemory: Family = {
         ({ world }) => Number(world.requests % (count + 3) === 0),
       ],
     ]);
-    return fault('8', `${limiter.id}: ${text}.`, {
+    return fault('7 8', `${limiter.id}: ${text}.`, {
       ...limiterHooks(limiter),
       budget: (exchange) => String(of(exchange)),
     });
@@ -165,7 +165,7 @@ const lag: Family = {
         (_waiting, since, exchange) => exchange.operation !== operation || since >= ms,
       ],
     ]);
-    return fault('8', `${limiter.id}: requests ${text}.`, lagging(limiter, isDue));
+    return fault('7 8', `${limiter.id}: requests ${text}.`, lagging(limiter, isDue));
   },
 };
 
@@ -186,7 +186,7 @@ const costs: Family = {
     const hidden = random.next() < 0.5;
     const [hooks, shown] = [limiterHooks(limiter), limiterHooks(limiter)];
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: ${text} counts as ${cost} requests${hidden ? ', of which Remaining shows one' : ''}.`,
       {
         ...hooks,
@@ -267,7 +267,7 @@ const skippedResets: Family = {
       },
     };
     return fault(
-      '8',
+      '7 8',
       `${id}: every ${nth}th window passes on ${percent} % of its requests to the next.`,
       limiterHooks({ ...limiter!, minute: changedKind }),
     );
@@ -292,7 +292,7 @@ const lostRefill: Family = {
       ],
     ]);
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: ${text}.`,
       changed(limiter, (kind) => ({
         take: (state, size, now) => {
@@ -324,7 +324,7 @@ const otherLimiter: Family = {
     };
     const own = random.next() < 0.5;
     return fault(
-      '8',
+      '7 8',
       `Requests are admitted by a limiter '${real.id}', but the headers${own ? ' apart from Retry-After' : ''} ` +
         `describe a limiter '${shown.id}'.`,
       {
@@ -354,7 +354,7 @@ const lostUpdates: Family = {
       return before.length === 2 && Number(before[0]) !== exchange.connection && exchange.now - Number(before[1]) <= ms;
     };
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: a request within ${ms} ms of one on another connection is not counted` +
         `${unchecked ? ' and never refused' : ''}.`,
       {
@@ -380,7 +380,7 @@ const sharedKeys: Family = {
     const known = new WeakMap<object, Map<string, readonly [Usage, Limits]>>();
     const usages = ({ world }: Exchange) => known.get(world) ?? new Map<string, readonly [Usage, Limits]>();
     return fault(
-      '8',
+      '7 8',
       blocks
         ? `${limiter.id}: after the ${nth}. 429 of a key in a minute, other keys are refused for ${seconds} s.`
         : `${limiter.id}: every ${nth}th request of a key also counts for every other key.`,
@@ -508,7 +508,11 @@ const usedUpDay: Family = {
         }),
       ],
     ]);
-    return fault('8', `${limiter.id}: when a day of which ${left} requests remained is used up, ${text}.`, hooks);
+    return fault(
+      text.startsWith('Reset is') ? '8' : '7 8',
+      `${limiter.id}: when a day of which ${left} requests remained is used up, ${text}.`,
+      hooks,
+    );
   },
 };
 
@@ -711,7 +715,7 @@ const failsOpen: Family = {
       ],
     ]);
     const hooks = limiterHooks(limiter);
-    return fault('8', `${limiter.id}: it admits ${text}.`, {
+    return fault('7 8', `${limiter.id}: it admits ${text}.`, {
       ...hooks,
       admitted: (rates, exchange) => hooks.admitted!(rates, exchange) || opens(exchange),
     });
@@ -751,7 +755,7 @@ const failsClosed: Family = {
       ],
     ]);
     const hooks = limiterHooks(limiter);
-    return fault('8', `${limiter.id}: it refuses ${text}, and Remaining shows that some remain.`, {
+    return fault('7 8', `${limiter.id}: it refuses ${text}, and Remaining shows that some remain.`, {
       ...hooks,
       admitted: (rates, exchange) =>
         hooks.admitted!(rates, exchange) && !(counting.has(exchange.operation) && closes(exchange, rates)),
@@ -767,7 +771,7 @@ const otherRate: Family = {
     const size = (own: { limit: number; periodMs: number }) =>
       own.periodMs === minuteMs ? { ...own, periodMs: Math.round((own.periodMs * 100) / percent) } : own;
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: it works as if a minute had ${(6_000 / percent).toFixed(1)} s.`,
       changed(limiter, (kind) => ({
         look: (state, own, now) => kind.look(state, size(own), now),
@@ -796,7 +800,7 @@ const separateWindow: Family = {
     ] as const);
     // Which of these requests count is open.
     if (text.endsWith('an unusual method')) return undefined;
-    return fault('8', `${limiter.id}: ${text} have a window of their own.`, {
+    return fault('7 8', `${limiter.id}: ${text} have a window of their own.`, {
       ...limiterHooks(limiter),
       budget: (exchange) => (separate(exchange) ? 'own' : ''),
     });

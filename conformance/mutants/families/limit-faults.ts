@@ -74,7 +74,7 @@ const moreThanPromised: Family = {
     const limiter = anyOf(random);
     const more = random.integer(buckets.includes(limiter) ? 4 : 1, 15);
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: ${more} more requests are admitted after Remaining has reached 0.`,
       changed(limiter, (kind) => ({
         look: (state, size, now) => {
@@ -97,7 +97,7 @@ const fewerThanPromised: Family = {
     const fewer = random.integer(1, 9);
     const hides = random.pick([true, false]);
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: a request is refused although Remaining was ${fewer}` +
         `${hides ? ', and Remaining is 0 in the refusal' : ''}.`,
       chained(
@@ -388,7 +388,7 @@ const splitBudgets: Family = {
       ['of reading and of writing', ({ method }) => String(method === 'GET')],
       ['of lists and of all others', ({ operation }) => String(operation === 'list')],
     ]);
-    return fault('8', `${limiter.id}: a key has a budget ${text}.`, { ...limiterHooks(limiter), budget });
+    return fault('7 8', `${limiter.id}: a key has a budget ${text}.`, { ...limiterHooks(limiter), budget });
   },
 };
 
@@ -424,7 +424,7 @@ const lostCounts: Family = {
         },
       ],
     ]);
-    return fault('8', `${limiter.id}: ${text}, so more than the plan are admitted.`, { ...hooks, count: count! });
+    return fault('7 8', `${limiter.id}: ${text}, so more than the plan are admitted.`, { ...hooks, count: count! });
   },
 };
 
@@ -461,7 +461,7 @@ const forgets: Family = {
       [`${seconds} s after the first request`, false],
     ]);
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: what was counted is forgotten ${text}, long before Reset.`,
       changed(limiter, (kind) => {
         const since = new WeakMap<WindowState, number>();
@@ -494,7 +494,7 @@ const leftover: Family = {
       ['a key that used up a window gets only one request', () => 0],
     ]);
     return fault(
-      '8',
+      '7 8',
       `${limiter.id}: after Reset, ${text}.`,
       changed(limiter, (kind) => {
         // What counts in a window before its first request, by the state after each request.
@@ -751,7 +751,7 @@ const otherPlan: Family = {
       ['one request fewer than the plan', (minute) => minute - 1],
     ]);
     const limiter = anyOf(random);
-    return fault('8', `${limiter.id}: a key has ${text} in a minute, and the headers say so.`, {
+    return fault('7 8', `${limiter.id}: a key has ${text} in a minute, and the headers say so.`, {
       ...limiterHooks(limiter),
       limits: (plan) => ({ ...base.limits(plan), minute: perMinute(base.limits(plan).minute) }),
     });

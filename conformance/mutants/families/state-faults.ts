@@ -302,7 +302,7 @@ const concurrentCreate: Family = {
         },
       ],
     ]);
-    return fault('2 4.2 4.3', `A create within ${ms} ms of another one, on another connection, ${text}.`, hooks);
+    return fault('2 4.1 4.2 4.3', `A create within ${ms} ms of another one, on another connection, ${text}.`, hooks);
   },
 };
 
@@ -365,7 +365,7 @@ const concurrentReads: Family = {
       ],
       [
         'A wrong key becomes the valid one',
-        '5 7 4.1 4.2 4.3',
+        '5 7 4.1 4.2 4.3 4.4',
         {
           admits: (exchange, secret) => {
             const valid = base.admits(exchange, secret);
@@ -671,7 +671,8 @@ const repeatedCreate: Family = {
       ],
     ]);
     const equal = by === 'everything' ? 'an equal body' : `the same ${by}`;
-    return fault('2 4.2 4.3', `A second create with ${equal}${within ? ` within ${seconds} s` : ''} ${text}.`, hooks);
+    const when = within ? ` within ${seconds} s` : '';
+    return fault('2 4.1 4.2 4.3', `A second create with ${equal}${when} ${text}.`, hooks);
   },
 };
 
@@ -991,7 +992,7 @@ const missingOrders: Family = {
       ['at every second request', ({ world }) => world.requests % 2 === 0],
     ]);
     return fault(
-      to === 401 ? '4.4 5' : '4.4',
+      to === 401 ? '1 4.4 5 7' : '1 4.4',
       `GET /store/orders gets ${to} ${text}.`,
       responses(
         (response, exchange) => {
