@@ -1004,7 +1004,7 @@ const clientHeaders: Family = {
     if (text === 'Origin' && result === '403') return undefined;
     if (text.startsWith('Accept-Language') && result === '406') return undefined;
     return fault(
-      '1 4.1 4.2 4.3',
+      result === '400' ? '1 4.1 4.2 4.3 7' : '1 4.1 4.2 4.3',
       `A valid request with ${text} gets ${result}.`,
       responses((response, exchange) => response.status < 400 && matches(exchange), change),
     );

@@ -399,7 +399,11 @@ const idInBody: Family = {
         },
       ],
     ]);
-    return fault('2 4.1 4.2 4.3', `The member ${member} in the body of a create ${text}.`, hooks);
+    return fault(
+      text.endsWith('is lost') ? '2 4.1 4.2 4.3 7' : '2 4.1 4.2 4.3',
+      `The member ${member} in the body of a create ${text}.`,
+      hooks,
+    );
   },
 };
 
