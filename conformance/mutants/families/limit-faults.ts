@@ -78,7 +78,10 @@ const moreThanPromised: Family = {
       `${limiter.id}: ${more} more requests are admitted after Remaining has reached 0.`,
       changed(limiter, (kind) => ({
         look: (state, size, now) => {
-          const real = kind.look(state, { ...size, limit: size.limit + more }, now);
+          const limit = size.limit + more;
+          // In GCRA, the time of a request would also change, and fewer would be admitted.
+          const periodMs = kind === gcra ? (size.periodMs * limit) / size.limit : size.periodMs;
+          const real = kind.look(state, { limit, periodMs }, now);
           return {
             ...kind.look(state, size, now),
             remaining: Math.max(0, real.remaining - more),
