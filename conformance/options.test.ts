@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { help, isLoopback, readOptions, UsageError, type Options } from './options.ts';
+import { help, isLoopback, readOptions, secretsIn, UsageError, type Options } from './options.ts';
 import { requirements } from './requirements/requirements.ts';
 
 const url = 'http://127.0.0.1:8080/v1';
@@ -174,6 +174,13 @@ test('the message for an invalid key or base URL names its source, and does not 
     }
   }
   assert.throws(() => readOptions([], { BASE_URL: 'http://x', API_KEY: key }), /^UsageError: BASE_URL must end in/);
+});
+
+test('a key without its flag is not repeated', () => {
+  assert.throws(() => readOptions([key], {}), ({ message }: Error) => message.startsWith('one of the words is neither '));
+  const args = ['--api-key', key, '--neighbour-key=quiet_key_1', '--exhaust-key=x'];
+  const environment = { API_KEY: 'environment_key', NEIGHBOUR_KEY: 'x', EXHAUST_KEY: 'tired_key_1' };
+  assert.deepEqual(secretsIn(args, environment), [key, 'quiet_key_1', 'environment_key', 'tired_key_1']);
 });
 
 test('loopback addresses', () => {

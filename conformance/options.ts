@@ -121,8 +121,10 @@ export function readOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Options | 'help' | (CostOptions & { readonly list: readonly RequirementId[] }) {
-  const { values: given } = parseFlags({ args: [...args], options: flags });
+  const { values: given, positionals } = parseFlags({ args: [...args], options: flags, allowPositionals: true });
   if (given.help === true) return 'help';
+  if (positionals[0] !== undefined)
+    throw new UsageError(`${wordIn(positionals[0])} is neither a flag nor the value of one; --help shows all options`);
   const [only, exclude] = [idsOf('--only', given.only), idsOf('--exclude', given.exclude)];
   const isSelected = (id: RequirementId) => isNamed(id, only) && !(exclude.length > 0 && isNamed(id, exclude));
   const list = requirements.map(({ id }) => id).filter(isSelected);
@@ -199,6 +201,23 @@ export function parseFlags<T extends ParseArgsConfig>(config: T) {
     const [first = ''] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(`${first.replace(/\.$/, '')}; --help shows all options`);
   }
+}
+
+/** Names an argument in a message. A text that is not a word may be a key without its flag, and is not repeated. */
+export function wordIn(text: string): string {
+  return /^[a-z]{1,20}$/.test(text) ? text : 'one of the words';
+}
+
+const keyVariables = ['API_KEY', 'EXHAUST_KEY', 'NEIGHBOUR_KEY'];
+
+/** The keys in flags and environment, whether or not the rest of them is valid. */
+export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEnv): readonly string[] {
+  const flagged = args.flatMap((word, i) => {
+    const joined = /^--[a-z]+-key=(.*)$/.exec(word)?.[1];
+    return joined ?? (/^--[a-z]+-key$/.test(args[i - 1] ?? '') ? word : []);
+  });
+  const all = [...flagged, ...keyVariables.map((name) => environment[name] ?? '')];
+  return all.filter(({ length }) => length >= 6);
 }
 
 /** Makes errors of the file system name the flag. */

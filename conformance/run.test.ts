@@ -36,6 +36,16 @@ describe('npm run conformance', { concurrency: 2 }, () => {
     assert.ok(report.sent.withKey + report.sent.withoutKey <= Number(estimate));
   });
 
+  test('no key in the message for a key that is given where something else belongs', async (t) => {
+    const server = await scripted(t, (_, response) => void response.end());
+    for (const flag of ['--min-judged', '--only', '--report=/dev/null/', '--']) {
+      const { code, stderr } = await kit(server, ...(flag.includes('=') ? [flag + server.apiKey] : [flag, server.apiKey]));
+      assert.equal(code, 2);
+      assert.match(stderr, /^conformance: .*\n$/);
+      assert.ok(!stderr.includes(server.apiKey), stderr);
+    }
+  });
+
   test('--list and --help send nothing', async (t) => {
     const server = await scripted(t, (_, response) => void response.end());
     const [list, short, help] = await Promise.all([

@@ -8,10 +8,11 @@ import { abortOnSignals } from '../harness/owner.ts';
 import { NotStarted } from '../harness/program.ts';
 import { estimateOf, runChecks } from './checks/suite.ts';
 import { systemClock } from './client/clock.ts';
+import { redactor } from './client/credentials.ts';
 import { targetText } from './client/obstacles.ts';
 import { openSession } from './open-session.ts';
 import { caseSetsOf, combinedBy } from './model/plan.ts';
-import { help, readOptions, UsageError, withFlag, type Options } from './options.ts';
+import { help, readOptions, secretsIn, UsageError, withFlag, type Options } from './options.ts';
 import { buildReport } from './report/build.ts';
 import { comparisonText, readReport } from './report/compare.ts';
 import { makeWritable } from './report/folder.ts';
@@ -147,7 +148,9 @@ async function main(options: Options): Promise<number> {
 /** Ends the run with one line, or with the stack of an error in the kit. */
 function fail(error: unknown): never {
   const expected = error instanceof UsageError || error instanceof Untestable || error instanceof NotStarted;
-  const message = expected ? error.message : `error in the kit: ${(error as Error).stack}`;
+  const text = expected ? error.message : `error in the kit: ${(error as Error).stack}`;
+  // A key may be given where something else belongs.
+  const message = redactor(secretsIn(process.argv.slice(2), process.env))(text);
   process.stderr.write(`conformance: ${message}\n`);
   tellGithub([annotation('error', { title: 'Conformance' }, message)], untestedSummary(message));
   process.exit(error instanceof Interrupted ? error.exitCode : 2);

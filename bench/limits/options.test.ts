@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../../conformance/options.ts';
-import { help, readOptions, secretsIn, type Options } from './options.ts';
+import { help, readOptions, type Options } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
 const key = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
@@ -134,12 +134,6 @@ test('a key without its flag is not repeated', () => {
     () => readOptions([key], {}),
     (error) => error instanceof UsageError && !error.message.includes(key.slice(0, 9)),
   );
-  const args = ['--api-key', key, '--neighbour-key=quiet_key_1'];
-  assert.deepEqual(secretsIn(args, { API_KEY: 'environment_key', NEIGHBOUR_KEY: 'x' }), [
-    key,
-    'quiet_key_1',
-    'environment_key',
-  ]);
 });
 
 test('the help describes every flag and scenario', () => {

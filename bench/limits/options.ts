@@ -1,6 +1,6 @@
 /** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
 import {
-  givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, type GivenServer,
+  givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, wordIn, type GivenServer,
 } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
@@ -133,24 +133,12 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   };
 }
 
-/** The keys in flags and environment, whether or not the rest of them is valid. */
-export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEnv): readonly string[] {
-  const flagged = args.flatMap((word, i) => {
-    const joined = /^--(?:api|neighbour)-key=(.*)$/.exec(word)?.[1];
-    return joined ?? (/^--(?:api|neighbour)-key$/.test(args[i - 1] ?? '') ? word : []);
-  });
-  const all = [...flagged, environment['API_KEY'] ?? '', environment['NEIGHBOUR_KEY'] ?? ''];
-  return all.filter(({ length }) => length >= 6);
-}
-
 /** The named scenarios, or all of them, in the order in which they run. */
 function namesOf(words: readonly string[]): readonly string[] {
   const all = scenarios.map(({ name }) => name);
   const unknown = words.find((word) => !all.includes(word));
   if (unknown === undefined) return all.filter((name) => words.length === 0 || words.includes(name));
-  // A text that is not a word may be a key without its flag, so the message does not repeat it.
-  const name = /^[a-z]{1,20}$/.test(unknown) ? unknown : 'one of the words';
-  throw new UsageError(`${name} is no scenario: there are ${all.join(', ')}`);
+  throw new UsageError(`${wordIn(unknown)} is no scenario: there are ${all.join(', ')}`);
 }
 
 function thresholdsIn(given: Readonly<Partial<Record<Threshold, string>>>): Thresholds {
