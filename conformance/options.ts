@@ -136,6 +136,10 @@ export function readOptions(
   };
   if (given.list === true) return { ...planned, write: given['read-only'] !== true, list };
 
+  const least = given['min-judged'];
+  const minJudged = least === undefined ? undefined : integer('--min-judged', least, 1, requirements.length);
+  if (minJudged !== undefined && minJudged > list.length)
+    throw new UsageError(`--min-judged ${minJudged}: --only and --exclude leave only ${list.length} of ${requirements.length}`);
   const server = serverOf(given, environment);
   const exhaustKeyGiven = givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment);
   const exhaustKey = keyOf(exhaustKeyGiven);
@@ -143,7 +147,8 @@ export function readOptions(
     throw new UsageError('--write and --read-only cannot be combined');
   const replayed = given.path;
   if (replayed !== undefined) {
-    if (!/^\d+(:\d+)*$/.test(replayed))
+    // The first number is that of a case, of which a check generates as many as --runs.
+    if (!/^\d{1,6}(:\d+)*$/.test(replayed))
       throw new UsageError(`--path ${replayed} is not a path; a failure prints one, such as 3:0:1`);
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
@@ -167,9 +172,7 @@ export function readOptions(
     }),
     ...(given.plan !== undefined && { plan: oneOf('--plan', given.plan, Object.keys(plans) as Plan[]) }),
     ...(given['category-id'] !== undefined && { categoryId: int64('--category-id', given['category-id']) }),
-    ...(given['min-judged'] !== undefined && {
-      minJudged: integer('--min-judged', given['min-judged'], 1, requirements.length),
-    }),
+    ...(minJudged !== undefined && { minJudged }),
     ...(given.report !== undefined && { report: fileOf(given.report) }),
     ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
     ...(given.known !== undefined && { knownFile: fileOf(given.known) }),
@@ -199,6 +202,8 @@ export function parseFlags<T extends ParseArgsConfig>(config: T) {
   } catch (error) {
     // The first sentence of Node's message names the flag; the rest is advice.
     const [first = ''] = (error as Error).message.split(/\. |\n/);
+    const flag = /^Option '(?:-\w, )?(--.*)' argument is ambiguous/.exec(first)?.[1];
+    if (flag !== undefined) throw new UsageError(`${flag} needs a value; one that begins with - follows =: ${flag}=-1`);
     throw new UsageError(`${first.replace(/\.$/, '')}; --help shows all options`);
   }
 }

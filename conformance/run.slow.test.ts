@@ -160,7 +160,7 @@ describe('mutants', { concurrency: 2 }, () => {
   ] as const) {
     test(`${id}: a failure is complete, and its replay leads to the same smallest case`, async (t) => {
       const server = await start(t);
-      const first = await kit(server, '--only', id, '--runs', '100', '--seed', '5');
+      const first = await kit(server, '--only', id, '--runs', '100', '--seed=-5');
       assert.equal(first.code, 1, first.stdout + first.stderr);
       assert.match(lastLine(first.stdout), /^DOES NOT CONFORM: 1 of \d+ requirements judged: 0 passed, 1 failed/);
       const field = shown(first.stdout, id);
@@ -168,7 +168,7 @@ describe('mutants', { concurrency: 2 }, () => {
         assert.ok(field(name), `${name} in ${first.stdout}`);
       assert.match(field('reproduce')!, /^(printf .* \| \{ )?printf '%s\\n' "Authorization: Bearer \$API_KEY" \| curl -i -H @- /);
       const replay = field('replay')!;
-      assert.match(replay, /^--only [\w.]+ --seed 5 --path [\d:]+$/);
+      assert.match(replay, /^--only [\w.]+ --seed=-5 --path [\d:]+$/);
       const again = await kit(server, ...replay.split(' '));
       assert.equal(again.code, 1, again.stdout + again.stderr);
       assert.equal(shown(again.stdout, id)('smallest case'), field('smallest case'));

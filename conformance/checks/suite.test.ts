@@ -515,10 +515,20 @@ describe('cases of a check', () => {
     const shrinks = tries.length;
     assert.ok(shrinks > 2 && shrinks <= 20 + 100, `${shrinks} cases`);
 
-    const path = /^--only create\.name --seed 42 --path (\S+)$/.exec(replay!)![1]!;
+    const path = /^--only create\.name --seed=42 --path (\S+)$/.exec(replay!)![1]!;
     const again = await createdWith(path);
     assert.deepEqual([again.failed, again.failures[0]!.smallestCase], [1, smallestCase]);
     assert.deepEqual(tries, ['A'], 'nothing else is tried');
+  });
+
+  test('a path that leads to no case is named, and so is one of a check that generates none', async (t) => {
+    const server = await smallServer(t);
+    const plain = check('create.name', {}, async (t) => void (await t.send(listPets(t.key))));
+    for (const [path, of] of [['0:5000', created], ['0:5000:0', created], ['0', plain]] as const) {
+      const one = session(server, { path });
+      await run(one, [['one', [of]]]);
+      assert.equal(one.lost?.message, `--path ${path}: create.name generates no such case with seed 42`);
+    }
   });
 });
 

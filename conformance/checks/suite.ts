@@ -190,6 +190,9 @@ async function runCheck(session: Session, check: Check): Promise<void> {
     const running = check.run(new CheckContext(session, check));
     // Before later checks change what lists show.
     await (check.cost.exhausts === true ? running : running.finally(() => session.settleDisputes()));
+    const { path, seed } = session.options;
+    if (path !== undefined && !session.isReplayed)
+      session.lost ??= new Untestable(`--path ${path}: ${check.requirement} generates no such case with seed ${seed}`);
     for (const gap of check.gaps) session.ledger.notObserved(gap, 'no response shows it');
   } catch (thrown) {
     if (thrown instanceof Violated) return;

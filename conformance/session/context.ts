@@ -260,18 +260,26 @@ export class CheckContext {
         stop = error;
       }
     });
-    const { counterexample, counterexamplePath, errorInstance } = await fc.check(property, {
-      seed,
-      numRuns: examples.length + generatedCasesOf(this.#check.cost, runs),
-      examples: examples.map((value) => [value] as [T]),
-      // A replayed case is the smallest already.
-      ...(path !== undefined && { path, endOnFailure: true }),
-    });
+    let result;
+    try {
+      result = await fc.check(property, {
+        seed,
+        numRuns: examples.length + generatedCasesOf(this.#check.cost, runs),
+        examples: examples.map((value) => [value] as [T]),
+        // A replayed case is the smallest already.
+        ...(path !== undefined && { path, endOnFailure: true }),
+      });
+    } catch (error) {
+      if (path === undefined) throw error;
+      return; // no case has this path
+    }
+    const { numRuns, counterexample, counterexamplePath, errorInstance } = result;
+    this.#session.isReplayed = numRuns > 0;
     if (errorInstance instanceof Violated) {
       const failure: Failure = {
         ...errorInstance.failure,
         smallestCase: this.#session.redact(shortened(show(counterexample![0]), 4000)),
-        replay: `--only ${id} --seed ${seed} --path ${counterexamplePath}`,
+        replay: `--only ${id} --seed=${seed} --path ${counterexamplePath}`,
       };
       this.#session.ledger.keepOne(id, mark, failure);
       throw new Violated(failure);

@@ -94,6 +94,8 @@ export class Session {
   readonly sentCases = new Set<Case>();
   /** The requirements for which a failing combination was reduced. */
   readonly reduced = new Set<RequirementId>();
+  /** Whether --path has led to a case. */
+  isReplayed = false;
   /** Why the server could not be tested to the end. */
   lost: Untestable | undefined;
   #repeats = 0;
