@@ -139,7 +139,7 @@ export function readOptions(
   const least = given['min-judged'];
   const minJudged = least === undefined ? undefined : integer('--min-judged', least, 1, requirements.length);
   if (minJudged !== undefined && minJudged > list.length)
-    throw new UsageError(`--min-judged ${minJudged}: --only and --exclude leave only ${list.length} of ${requirements.length}`);
+    throw new UsageError(`--min-judged ${minJudged}: only ${list.length} of ${requirements.length} are selected`);
   const server = serverOf(given, environment);
   const exhaustKeyGiven = givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment);
   const exhaustKey = keyOf(exhaustKeyGiven);
