@@ -4,7 +4,7 @@ import { shortened } from '../client/json.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
 import { randomOf } from './cover.ts';
-import { connections, headerNames, headersOfPost, traceIds, withHeaders } from './exchange.ts';
+import { connections, headerNames, headersOfPost, traceIds, withHeaders, withRefusable } from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, meaningfulNames, nulName } from './names.ts';
@@ -375,7 +375,7 @@ const transferRows: Dimension['rows'] = [
     most: 2,
   })),
   // A server may demand a Content-Length (411), but must not misread the body.
-  ...open('create.chunked', { 'in chunks': withHeaders({ 'Transfer-Encoding': 'chunked' }) }, ofManyBytes),
+  ...open('create.chunked', { 'in chunks': withRefusable({ 'Transfer-Encoding': 'chunked' }) }, ofManyBytes),
 ];
 
 const withType = (type: string | undefined): Change => (draft) => ({

@@ -1,6 +1,7 @@
 /** Headers that must not change a response: a server that they change fails, and the case names them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ReceivedRequest } from '../../harness/proxy.ts';
 import { bearer } from '../client/credentials.ts';
 import { createPet, listPets } from '../client/requests.ts';
 import { apiKey, proxy, scripted, smallServer } from '../testing/servers.ts';
@@ -104,13 +105,19 @@ test('a server may refuse headers, compress when asked, send a part and translat
   assert.equal(gaps['service.compression'], 'no');
 });
 
-test('a firewall may refuse a client without a name with a page of its own', async (t) => {
-  const server = await proxy(t, await smallServer(t), ({ headers }, response) => {
-    if (headers['user-agent'] !== undefined) return;
-    Object.assign(response, { status: 403, headers: [['Content-Type', 'text/html']], body: Buffer.from('<p>No</p>') });
+test('a firewall may refuse some requests with a page of its own', async (t) => {
+  const refusals: readonly (readonly [status: number, isRefused: (request: ReceivedRequest) => boolean])[] = [
+    [403, ({ headers }) => headers['user-agent'] === undefined],
+    [411, ({ headers }) => headers['transfer-encoding'] !== undefined],
+    [403, ({ url }) => url.includes('%00')],
+  ];
+  const server = await proxy(t, await smallServer(t), (request, response) => {
+    const status = refusals.find(([, isRefused]) => isRefused(request))?.[0];
+    if (status === undefined) return;
+    Object.assign(response, { status, headers: [['Content-Type', 'text/html']], body: Buffer.from('<p>No</p>') });
   });
   const results = await run(session(server, { seed: 1 }));
-  assert.ok(server.received.some(({ headers }) => headers['user-agent'] === undefined));
+  for (const [status, isRefused] of refusals) assert.ok(server.received.some(isRefused), `${status}`);
   assert.deepEqual(results.filter(({ verdict }) => verdict === 'failed'), [], failuresText(results));
 });
 

@@ -27,9 +27,9 @@ export const withHeaders = (headers: Readonly<Record<string, string>>) => <R ext
 
 const without = (name: string): Change => (draft) => ({ ...draft, without: name });
 
-/** A change because of which a server may refuse the request. */
+/** A change because of which a server, or a firewall in front of it, may refuse the request. */
 const refusable = (change: Change): Change => (draft, world) => ({ ...change(draft, world), mayBeRefused: true });
-const withRefusable = (headers: Readonly<Record<string, string>>) => refusable(withHeaders(headers));
+export const withRefusable = (headers: Readonly<Record<string, string>>) => refusable(withHeaders(headers));
 
 /** Rows for the values of one header. */
 const valuesOf = (header: string, ...values: readonly string[]) =>

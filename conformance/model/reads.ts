@@ -27,6 +27,8 @@ const distributed = (seed: number) => Array.from({ length: 20 }, (_, i) => 1 + (
 const other = (parameter: string): Change => (draft) => ({
   ...draft,
   open: true,
+  // A firewall may refuse U+0000.
+  ...(parameter.endsWith('%00') && { mayBeRefused: true }),
   parameters: [...draft.parameters, parameter],
 });
 
