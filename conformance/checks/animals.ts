@@ -58,7 +58,8 @@ const idsIn = (response: Response) => response.pets.map(({ id }) => id);
 async function repeatedGets(t: CheckContext): Promise<void> {
   const pets = statuses.map((status) => t.fixtures.newPet(status));
   const created = await send(t, [{ refused: '{"name":"Nobody"}' }, ...pets.map((pet) => ({ create: pet }))]);
-  const [, second = 0n, third = 0n] = created;
+  const [, second, third] = created;
+  if (second === undefined || third === undefined) return; // the server refuses creates
   const next = 2n * third - second;
   if (next > 0n && next <= int64Max) await t.send(getPet(t.key, next));
   const oldest = t.history.createdIds().slice(0, 2);

@@ -418,6 +418,14 @@ describe('a server without animals that refuses the first create', () => {
       assert.equal(verdicts(results)['create.answers'], verdict);
     });
   }
+
+  test('animals.agree gets no animal that was not created', async (t) => {
+    const server = await proxy(t, await smallServer(t, { animals: 0 }), ({ method }, response) => {
+      if (method === 'POST') response.status = 405;
+    });
+    await run(session(server, { only: ['animals.agree'] }));
+    assert.deepEqual(server.received.map(({ url }) => url).filter((url) => url.endsWith('/pets/0')), []);
+  });
 });
 
 test('--thorough-auth sends what a default run does not, and waits for it', async (t) => {
