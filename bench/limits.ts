@@ -33,7 +33,7 @@ const print = (text: string): void => console.log(redact(text));
 
 async function main(options: Options): Promise<number> {
   const { baseUrl, proxy, apiKey, keySource, neighbourKey, names, report: folder, compare, ...settings } = options;
-  const earlier = compare && withFlag('--compare', () => readEarlier(readFileSync(compare, 'utf8'), compare));
+  const earlier = compare && withFlag(`--compare ${compare}:`, () => readEarlier(readFileSync(compare, 'utf8')));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const ownFolder = baseUrl === undefined ? temporaryFolder(thisProcess) : undefined;
   const own = ownFolder === undefined ? undefined : await startServer(thisProcess, ownFolder, ['--demo']);

@@ -153,9 +153,7 @@ export function readOptions(
     if (given.seed === undefined || only.length !== 1 || requirementsNamed(only[0]!).length !== 1)
       throw new UsageError('--path needs one requirement and a seed: --only ID --seed N --path PATH');
   }
-  // npm runs its scripts in the folder of package.json, and puts the user's current folder into INIT_CWD.
-  const folder = environment['npm_lifecycle_event'] === 'conformance' ? environment['INIT_CWD'] : undefined;
-  const fileOf = (path: string) => (folder === undefined ? path : resolve(folder, path));
+  const fileOf = filesIn(environment, 'conformance');
   return {
     ...server,
     ...(exhaustKey !== undefined && { exhaustKey, exhaustKeySource: exhaustKeyGiven!.source }),
@@ -203,7 +201,8 @@ export function parseFlags<T extends ParseArgsConfig>(config: T) {
     // The first sentence of Node's message names the flag; the rest is advice.
     const [first = ''] = (error as Error).message.split(/\. |\n/);
     const flag = /^Option '(?:-\w, )?(--.*)' argument is ambiguous/.exec(first)?.[1];
-    if (flag !== undefined) throw new UsageError(`${flag} needs a value; one that begins with - follows =: ${flag}=-1`);
+    if (flag !== undefined)
+      throw new UsageError(`${flag} needs a value; a value that begins with a hyphen is written as ${flag}=-1`);
     throw new UsageError(`${first.replace(/\.$/, '')}; --help shows all options`);
   }
 }
@@ -223,6 +222,15 @@ export function secretsIn(args: readonly string[], environment: NodeJS.ProcessEn
   });
   const all = [...flagged, ...keyVariables.map((name) => environment[name] ?? '')];
   return all.filter(({ length }) => length >= 6);
+}
+
+/**
+ * Returns a function that resolves paths from the folder where the user stands. npm runs a script in the folder of
+ * package.json, and puts the user's folder into INIT_CWD.
+ */
+export function filesIn(environment: NodeJS.ProcessEnv, script: string): (path: string) => string {
+  const folder = environment['npm_lifecycle_event'] === script ? environment['INIT_CWD'] : undefined;
+  return (path) => (folder === undefined ? path : resolve(folder, path));
 }
 
 /** Makes errors of the file system name the flag. */

@@ -117,7 +117,7 @@ async function main(options: Options): Promise<number> {
   stopGithubCommands();
   const { report: folder, compare: earlierFile } = options;
   const earlier =
-    earlierFile && withFlag('--compare', () => readReport(readFileSync(earlierFile, 'utf8'), earlierFile));
+    earlierFile && withFlag(`--compare ${earlierFile}:`, () => readReport(readFileSync(earlierFile, 'utf8')));
   if (folder !== undefined) withFlag(`--report ${folder}:`, () => makeWritable(folder));
   const { session, close } = await openSession(options, { ...systemClock, sleep: wait });
   interrupt = (reason) => session.interrupt(reason);

@@ -13,7 +13,7 @@ before(async () => {
   wrong = await reportOf({ after }, { names: ['latency', 'boundary'], fault: 'limits-one-more' });
 });
 
-const read = (report: object) => readEarlier(JSON.stringify(report), 'limits.json');
+const read = (report: object) => readEarlier(JSON.stringify(report));
 
 /** The lines of a comparison below the two runs. */
 const changesOf = (earlier: LimitsReport, now: LimitsReport): readonly string[] =>
@@ -60,12 +60,12 @@ test('text from a server or a file is escaped', () => {
 
 test('a file that is not a report of this bench: one line', () => {
   for (const [text, problem] of [
-    ['{', /^limits\.json: not JSON: /],
-    ['null', /^limits\.json: not a report of this bench$/],
-    ['{"bench":null}', /^limits\.json: not a report of this bench$/],
-    ['{"kit":{"name":"petstore-conformance"},"format":1}', /^limits\.json: not a report of this bench$/],
-    [JSON.stringify({ ...right!, format: 2 }), /^limits\.json: a report of format 2; this bench reads format 3$/],
+    ['{', /^not JSON: /],
+    ['null', /^not a report of this bench$/],
+    ['{"bench":null}', /^not a report of this bench$/],
+    ['{"kit":{"name":"petstore-conformance"},"format":1}', /^not a report of this bench$/],
+    [JSON.stringify({ ...right!, format: 2 }), /^a report of format 2; this bench reads format 3$/],
   ] as const) {
-    assert.throws(() => readEarlier(text, 'limits.json'), (error: Error) => problem.test(error.message), text);
+    assert.throws(() => readEarlier(text), (error: Error) => problem.test(error.message), text);
   }
 });

@@ -17,8 +17,8 @@ const shares = 'latencies and ratios by more than a factor of 2, others by more 
  *
  * @throws Error with one line if it is not a report of this bench
  */
-export function readEarlier(json: string, name: string): LimitsReport {
-  return readReport(json, name, { field: 'bench', program: 'petstore-bench-limits', format: 3 });
+export function readEarlier(json: string): LimitsReport {
+  return readReport(json, { field: 'bench', program: 'petstore-bench-limits', format: 3 });
 }
 
 /** What has changed from one run to another: the verdicts, and metrics that both runs have. */

@@ -1,6 +1,6 @@
 /** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
 import {
-  givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, wordIn, type GivenServer,
+  filesIn, givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, wordIn, type GivenServer,
 } from '../../conformance/options.ts';
 import { plans, type Plan } from '../../conformance/client/pacing.ts';
 import { isBundle } from '../../harness/bundle.ts';
@@ -116,6 +116,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const plan = planText === undefined ? undefined : oneOf('--plan', planText, Object.keys(plans) as Plan[]);
   const ceilings = remote ? elsewhere : local;
   const upTo = (flag: keyof typeof local) => integer(`--${flag}`, given[flag], 1, ceilings[flag]);
+  const fileOf = filesIn(environment, 'bench:limits');
   return {
     ...server,
     ...(neighbourKey !== undefined && { neighbourKey }),
@@ -128,8 +129,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     thresholds: limits,
     remote,
     names,
-    ...(given.report !== undefined && { report: given.report }),
-    ...(given.compare !== undefined && { compare: given.compare }),
+    ...(given.report !== undefined && { report: fileOf(given.report) }),
+    ...(given.compare !== undefined && { compare: fileOf(given.compare) }),
   };
 }
 

@@ -70,19 +70,19 @@ test('text from a server is escaped', () => {
 });
 
 test('a written report can be read', () => {
-  assert.deepEqual(readReport(JSON.stringify(fixture), 'report.json'), JSON.parse(JSON.stringify(fixture)));
+  assert.deepEqual(readReport(JSON.stringify(fixture)), JSON.parse(JSON.stringify(fixture)));
 });
 
-test('a file that is no report is rejected with one line that names the file and the error', () => {
+test('a file that is no report is rejected with one line that names the error', () => {
   for (const [value, message] of [
-    ['', /^r\.json: not JSON: /],
-    ['<html>\n\u001b[2J', /^r\.json: not JSON: /],
-    ['null', /^r\.json: not a report of this kit$/],
-    ['{"kit":{"name":"x"},"format":1}', /^r\.json: not a report of this kit$/],
-    [JSON.stringify({ ...fixture, format: 2 }), /^r\.json: a report of format 2; this kit reads format 1$/],
+    ['', /^not JSON: /],
+    ['<html>\n\u001b[2J', /^not JSON: /],
+    ['null', /^not a report of this kit$/],
+    ['{"kit":{"name":"x"},"format":1}', /^not a report of this kit$/],
+    [JSON.stringify({ ...fixture, format: 2 }), /^a report of format 2; this kit reads format 1$/],
   ] as const) {
     assert.throws(
-      () => readReport(value, 'r.json'),
+      () => readReport(value),
       (error: Error) => {
         assert.match(error.message, message);
         assert.doesNotMatch(error.message, /[\n\u001b]/);

@@ -19,24 +19,21 @@ const kit: Author = { field: 'kit', program: 'petstore-conformance', format: 1 }
 /**
  * Reads a report, by default a report.json of the kit.
  *
- * @param name of the file, for error messages
  * @throws Error with one line if it is not a report of that program and format
  */
 export function readReport<R extends RunReport = Report>(
   json: string,
-  name: string,
   { field, program, format }: Author = kit,
 ): R {
-  const fail = (problem: string) => new Error(`${visible(name)}: ${problem}`);
   let report: (Partial<Record<Author['field'], { readonly name?: unknown } | null>> & { format?: unknown }) | null;
   try {
     report = JSON.parse(json) as typeof report;
   } catch (error) {
-    throw fail(`not JSON: ${visible((error as Error).message)}`);
+    throw new Error(`not JSON: ${visible((error as Error).message)}`);
   }
-  if (report?.[field]?.name !== program) throw fail(`not a report of this ${field}`);
+  if (report?.[field]?.name !== program) throw new Error(`not a report of this ${field}`);
   if (report.format !== format) {
-    throw fail(`a report of format ${String(report.format)}; this ${field} reads format ${format}`);
+    throw new Error(`a report of format ${String(report.format)}; this ${field} reads format ${format}`);
   }
   return report as R;
 }

@@ -236,7 +236,7 @@ export async function survives(server: AnyServer): Promise<number> {
   const report = buildReport(tested);
   const json = JSON.stringify(report);
   assert.doesNotMatch(json, /error in the kit/);
-  const comparison = comparisonText(readReport(json, 'report.json'), report);
+  const comparison = comparisonText(readReport(json), report);
   for (const text of [summaryText(report, painter(false)), comparison])
     assert.deepEqual(rawCharacters(text), []);
   const html = reportHtml(report);
