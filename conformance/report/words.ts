@@ -72,9 +72,16 @@ export function isStrict(report: Report): boolean {
   return report.mode.includes('strict');
 }
 
-/** `56 of 75 requirements judged`. The total includes requirements that were not selected. */
-export function judgedText({ totals }: Report): string {
-  return `${totals.passed + totals.failed + totals.known} of ${count(all.length, 'requirement')} judged`;
+/**
+ * `56 of 75 requirements judged`, and which option requires more if the run has failed because of it. The total includes
+ * requirements that were not selected.
+ */
+export function judgedText(report: Report): string {
+  const { totals, mode } = report;
+  const judged = `${totals.passed + totals.failed + totals.known} of ${count(all.length, 'requirement')} judged`;
+  if (headline(report) !== 'Not shown to conform') return judged;
+  const demands = mode.filter((option) => /^(strict|min-judged)\b/.test(option)).map((option) => `--${option}`);
+  return `${judged}, fewer than ${demands.join(' or ')} requires`;
 }
 
 /** `55 passed, 1 failed, 0 inconclusive, 6 skipped, 13 not selected`. */
