@@ -53,6 +53,15 @@ test('two runs against the same server do not differ', () => {
   assert.match(changesOf(right!, right!).join(), /^No verdict has changed/);
 });
 
+test('settings that differ, because they explain other figures', () => {
+  const { plan: _, ...settings } = right!.settings;
+  const now = { ...right!, settings: { ...settings, operation: 'getPet', rate: 7 } } as const;
+  assert.deepEqual(changesOf({ ...right!, settings: { ...settings, plan: 'free', rate: 5 } }, now), [
+    'Settings that differ',
+    ...['  operation: "listPets" → "getPet"', '  rate: 5 → 7', '  plan: "free" → not given'],
+  ]);
+});
+
 test('text from a server or a file is escaped', () => {
   const evil = { ...right!, target: hostile, metrics: { ...right!.metrics, [`boundary.${hostile}_requests`]: 1 } };
   assert.deepEqual(rawCharacters(comparisonText(read(evil), { ...evil, metrics: { [`boundary.${hostile}`]: 2 } })), []);

@@ -21,8 +21,10 @@ export function readEarlier(json: string): LimitsReport {
   return readReport(json, { field: 'bench', program: 'petstore-bench-limits', format: 3 });
 }
 
-/** What has changed from one run to another: the verdicts, and metrics that both runs have. */
+/** What has changed from one run to another: the settings, the verdicts, and metrics that both runs have. */
 export function comparisonText(before: LimitsReport, now: LimitsReport): string {
+  const entries = ({ settings }: LimitsReport) => Object.entries(settings).map(([id, value]) => ({ id, value }));
+  const settings = changes(entries(before), entries(now), ({ value }) => JSON.stringify(value), 'not given');
   const items = ({ scenarios }: LimitsReport) => scenarios.map(({ name, verdict }) => ({ id: name, verdict }));
   const verdicts = changes(items(before), items(now), ({ verdict }) => verdict, 'not run');
   const metrics = Object.entries(now.metrics).flatMap(([name, is]) => {
@@ -33,6 +35,7 @@ export function comparisonText(before: LimitsReport, now: LimitsReport): string 
     return [`  ${name.padEnd(40)} ${wasText} → ${isText}${was === 0 ? '' : `   ×${ratioText(is / was)}`}`];
   });
   return changesText(before, now, ({ exitCode }) => conclusions[exitCode][1], [
+    block('Settings that differ', settings.map(({ item: { id }, was, is }) => `  ${id}: ${was} → ${is}`)),
     block('Verdicts that differ', verdicts.map(({ item: { id }, was, is }) => `  ${id}: ${was} → ${is}`)),
     block(`Metrics that differ: ${shares}`, metrics),
   ], `No verdict has changed, and no metric much: ${shares}.`);

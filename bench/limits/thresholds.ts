@@ -22,6 +22,6 @@ export function judgeThresholds(
     exceeded: found.flatMap(({ flag, most, metric, value }) =>
       value !== undefined && value > most ? [`${metric} is ${value}, more than --${flag} ${most}`] : []),
     unmeasured: missing && `--${missing.flag} needs ${minRatioLatencies} latencies without the flood and with it: `
-      + `${alone.n} and ${beside.n} were measured`,
+      + `${alone.n} and ${beside.n} were measured; a longer --duration measures more`,
   };
 }
