@@ -291,6 +291,15 @@ describe('a run announces what it will send', () => {
     }
   };
 
+  test('the first requests are included, even if no check is to run', async (t) => {
+    const of = session(await smallServer(t), { only: ['create.name'], write: false, readOnly: true });
+    t.after(() => of.client.close());
+    await of.open();
+    const { all } = estimateOf(of);
+    await runChecks(of);
+    assert.ok(of.client.sent.withKey <= all && all <= Fixtures.cost.requests, `${of.client.sent.withKey} of ${all}`);
+  });
+
   test('--exhaust adds nothing if no selected check brings a key to its limit', async (t) => {
     const { plan, sent } = await announced(t, 'get.not-found', { exhaust: true });
     assert.ok(sent <= plan.withKey && plan.withKey < 50, `${sent} of ${plan.withKey}`);

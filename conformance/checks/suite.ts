@@ -72,7 +72,6 @@ export function estimateOf(session: Session): Estimate {
   const { maxRequests } = session.options;
   const selected = plannedOf(session, groups);
   const costs = selected.map(({ cost }) => totalCost(cost, session.options));
-  if (costs.length === 0) return { withKey: 0, withoutKey: 0, all: 0, creates: 0, seconds: 0 };
   const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
   const needMany = session.mayWrite && selected.some(({ cost }) => cost.many === true);
