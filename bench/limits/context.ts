@@ -130,7 +130,11 @@ export class ScenarioContext {
     for (let turn = 1; ; turn++) {
       const response = await this.probe(key);
       const name = key === this.keys.main ? 'key' : 'second key';
-      if (response.status === 401) throw new Inconclusive(`the ${name} returned 401 instead of 200`);
+      const { operation } = this.settings;
+      // A wait helps if a server wrongly has another status than 429 at the limit.
+      const isSpent = response.status !== 401 && isRead(response) && response.rateLimits.remaining === 0;
+      if (response.status < 500 && !isAdmitted(response) && !isRefused(response) && !isSpent)
+        throw new Inconclusive(`${operation} with the ${name} returned ${response.status} instead of 2xx`);
       if (!isRead(response)) throw new Inconclusive(`a ${response.status} has no X-RateLimit headers`);
       const { limit, remaining } = response.rateLimits;
       this.#requireShort(key, response);

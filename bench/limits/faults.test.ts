@@ -253,9 +253,20 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const result = await resultOf(t, 'neighbour', { fault: invalid });
     assert.deepEqual(
       [result.verdict, result.reason],
-      ['inconclusive', 'the second key returned 401 instead of 200'],
+      ['inconclusive', 'listPets with the second key returned 401 instead of 2xx'],
       textOf([result]),
     );
+    assert.ok(result.seconds < 60, textOf([result]));
+  });
+
+  test('an operation that the server refuses is reported as such, and the run waits for no window', async (t) => {
+    const refusing: Partial<Hooks> = {
+      response: (sent, { method }) => (method === 'POST' ? Object.assign(sent, { status: 403 }) : sent),
+    };
+    // Too late in the window for a load, so that the scenario needs a request of its own to see the next window.
+    const clock = fakeClock(start + 45_000);
+    const result = await resultOf(t, 'latency', { fault: refusing, clock, settings: { operation: 'createPet' } });
+    assert.equal(result.reason, 'createPet with the key returned 403 instead of 2xx', textOf([result]));
     assert.ok(result.seconds < 60, textOf([result]));
   });
 

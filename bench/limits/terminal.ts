@@ -32,8 +32,8 @@ export function prefaceText(
   const all = ['total', grouped(total.withKey + total.quiet), grouped(total.withoutKey), duration(total.seconds)];
   const use = ownServer
     ? 'The keys are created for this run, and nobody else needs them.'
-    : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each): nobody else should need
-it meanwhile. Of its day they take ${grouped(total.withKey)} at most.`;
+    : `Every scenario uses up one or two minutes of the key (${grouped(limit)} requests each), and nobody else should
+use it meanwhile. Of its day they take ${grouped(total.withKey)} at most.`;
   return [
     visible(`${target}${ownServer ? ", this project's own server" : ''}; ${planText(settings)}`),
     loadText(settings),
