@@ -108,7 +108,7 @@ describe('mistakes', () => {
     [['--seed', '2147483648'], /--seed must be an integer/],
     [['--min-judged', '0'], /--min-judged must be an integer from 1 to \d+, not 0/],
     [['--min-judged', '1000'], /--min-judged must be an integer from 1/],
-    [['--min-judged', '2', '--only', 'list.limit'], /--min-judged 2: only 1 of \d+ are selected$/],
+    [['--min-judged', '2', '--only', 'list.limit'], /--min-judged 2: only 1 of \d+ requirements are selected$/],
     [['--seed', '-1'], /^--seed needs a value; .* hyphen is written as --seed=-1$/],
     [['--list', '--only', 'lists'], /--only lists: no requirement/],
     [['--max-requests', '0'], /--max-requests must be an integer from 1/],

@@ -138,8 +138,9 @@ export function readOptions(
 
   const least = given['min-judged'];
   const minJudged = least === undefined ? undefined : integer('--min-judged', least, 1, requirements.length);
+  const selected = `${list.length} of ${requirements.length} requirements`;
   if (minJudged !== undefined && minJudged > list.length)
-    throw new UsageError(`--min-judged ${minJudged}: only ${list.length} of ${requirements.length} are selected`);
+    throw new UsageError(`--min-judged ${minJudged}: only ${selected} are selected`);
   const server = serverOf(given, environment);
   const exhaustKeyGiven = givenBy('--exhaust-key', given['exhaust-key'], 'EXHAUST_KEY', environment);
   const exhaustKey = keyOf(exhaustKeyGiven);

@@ -538,6 +538,13 @@ describe('cases of a check', () => {
     assert.deepEqual(tries, ['A'], 'nothing else is tried');
   });
 
+  test('a path replays one case, also if it passes', async (t) => {
+    const one = session(await smallServer(t), { path: '3:0' });
+    tries.length = 0;
+    await run(one, [['one', [created]]]);
+    assert.deepEqual([tries.length, one.lost], [1, undefined]);
+  });
+
   test('a path that leads to no case is named, and so is one of a check that generates none', async (t) => {
     const server = await smallServer(t);
     const plain = check('create.name', {}, async (t) => void (await t.send(listPets(t.key))));

@@ -251,7 +251,9 @@ export class CheckContext {
     const mark = this.#session.ledger.mark(id);
     let stop: unknown;
     const property = fc.asyncProperty(fc.limitShrink(arbitrary, maxShrinks), async (value) => {
-      if (stop !== undefined) return;
+      // After the case of a path, fast-check tries the cases that follow it.
+      if (stop !== undefined || (path !== undefined && this.#session.isReplayed)) return;
+      this.#session.isReplayed = true;
       try {
         await body(value);
       } catch (error) {
@@ -273,8 +275,7 @@ export class CheckContext {
       if (path === undefined) throw error;
       return; // no case has this path
     }
-    const { numRuns, counterexample, counterexamplePath, errorInstance } = result;
-    this.#session.isReplayed = numRuns > 0;
+    const { counterexample, counterexamplePath, errorInstance } = result;
     if (errorInstance instanceof Violated) {
       const failure: Failure = {
         ...errorInstance.failure,
