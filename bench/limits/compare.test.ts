@@ -73,6 +73,7 @@ test('a file that is not a report of this bench: one line', () => {
     ['null', /^not a report of this bench$/],
     ['{"bench":null}', /^not a report of this bench$/],
     ['{"kit":{"name":"petstore-conformance"},"format":1}', /^not a report of this bench$/],
+    [JSON.stringify({ ...right!, metrics: undefined }), /^a report without the field metrics$/],
     [JSON.stringify({ ...right!, format: 2 }), /^a report of format 2; this bench reads format 3$/],
   ] as const) {
     assert.throws(() => readEarlier(text), (error: Error) => problem.test(error.message), text);

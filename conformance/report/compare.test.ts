@@ -79,6 +79,7 @@ test('a file that is no report is rejected with one line that names the error', 
     ['<html>\n\u001b[2J', /^not JSON: /],
     ['null', /^not a report of this kit$/],
     ['{"kit":{"name":"x"},"format":1}', /^not a report of this kit$/],
+    [JSON.stringify({ ...fixture, gaps: undefined }), /^a report without the field gaps$/],
     [JSON.stringify({ ...fixture, format: 2 }), /^a report of format 2; this kit reads format 1$/],
   ] as const) {
     assert.throws(

@@ -12,9 +12,16 @@ interface Author {
   readonly field: 'kit' | 'bench';
   readonly program: string;
   readonly format: number;
+  /** The fields that a comparison needs. */
+  readonly fields: readonly string[];
 }
 
-const kit: Author = { field: 'kit', program: 'petstore-conformance', format: 1 };
+const kit: Author = {
+  field: 'kit',
+  program: 'petstore-conformance',
+  format: 1,
+  fields: ['target', 'startedAt', 'totals', 'known', 'requirements', 'gaps'],
+};
 
 /**
  * Reads a report, by default a report.json of the kit.
@@ -23,7 +30,7 @@ const kit: Author = { field: 'kit', program: 'petstore-conformance', format: 1 }
  */
 export function readReport<R extends RunReport = Report>(
   json: string,
-  { field, program, format }: Author = kit,
+  { field, program, format, fields }: Author = kit,
 ): R {
   let report: (Partial<Record<Author['field'], { readonly name?: unknown } | null>> & { format?: unknown }) | null;
   try {
@@ -35,6 +42,8 @@ export function readReport<R extends RunReport = Report>(
   if (report.format !== format) {
     throw new Error(`a report of format ${String(report.format)}; this ${field} reads format ${format}`);
   }
+  const missing = fields.find((name) => !Object.hasOwn(report, name));
+  if (missing !== undefined) throw new Error(`a report without the field ${missing}`);
   return report as R;
 }
 
