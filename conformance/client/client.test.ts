@@ -111,7 +111,7 @@ describe('429', () => {
       assert.equal((await send(admitted.client, list)).status, 200);
       assert.deepEqual(admitted.clock.waits, [62_000]);
       const { client, clock, received } = await clientOf(t, refusing(value, Infinity));
-      await assert.rejects(send(client, list), NoRequestsLeft);
+      await assert.rejects(send(client, list), /429 to 2 requests in a row, and the waits would exceed 15 minutes/);
       await assert.rejects(send(client, list), NoRequestsLeft);
       assert.deepEqual(clock.waits, [62_000]);
       assert.equal(received.length, 2);
@@ -399,6 +399,13 @@ describe('connections', () => {
     const { client, count } = await cutting(t, () => true);
     await assert.rejects(send(client, createPet(bearer(apiKey), { name: 'x', categoryId: 1n })), NoResponse);
     assert.equal(count(), 1);
+  });
+
+  test('a response with headers of more than 16 KiB is received', async (t) => {
+    const { client } = await clientOf(t, (_, response) => {
+      response.setHeader('Content-Security-Policy', 'x'.repeat(60_000)).end('[]');
+    });
+    assert.equal((await send(client, list)).status, 200);
   });
 
   test('connection refused', async () => {

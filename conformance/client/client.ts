@@ -152,8 +152,10 @@ export class Client {
         hasTried = true;
         ms = explainedMs(response, serverTime);
       }
-      if (waited > 0 && waited + ms > longWindowMs)
-        throw this.#giveUp(key, `the server returned 429 to ${refusals + 1} requests in a row`);
+      if (waited > 0 && waited + ms > longWindowMs) {
+        const most = `the waits would exceed ${longWindowMs / 60_000} minutes`;
+        throw this.#giveUp(key, `the server returned 429 to ${refusals + 1} requests in a row, and ${most}`);
+      }
       waited += ms;
       await this.#wait(ms, 'the server returned 429', key);
     }

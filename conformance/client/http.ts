@@ -86,6 +86,8 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
   const options = {
     method,
     agent,
+    // By default Node refuses more than 16 KiB, which cookies and a Content-Security-Policy may exceed.
+    maxHeaderSize: 1024 * 1024,
     headers: ['Host', host, ...own, ...usual.flat(), ...headers.flat(), ...length],
     // As it is written, because URL would remove dot segments.
     path: (forwarder === undefined ? '' : origin) + (url.replace(/^[a-z]+:\/\/[^/]*/i, '') || '/'),
