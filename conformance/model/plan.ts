@@ -213,7 +213,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(253 * share),
+    most: Math.ceil(249 * share),
     quota: accepted(17),
   };
   const listPets: Model = {

@@ -49,13 +49,23 @@ export class Fixtures {
   /** What the fixtures cost at most, not counting `needMany`. */
   static readonly cost = { requests: 20, creates: 2 };
 
-  /** The statuses of the animals that `needMany` would create now. */
+  /**
+   * The statuses of the animals that `needMany` would create now. None of the last ones is available, so that a filter
+   * for available animals that searches only the newest page is empty. The others have all statuses in turn.
+   */
   static missing(history: History): readonly PetStatus[] {
-    const of = (status: PetStatus) => Math.max(0, ofEachStatus - history.count(status));
     const rounds = Array.from({ length: ofEachStatus }, (_, round) => round);
-    const missing = rounds.flatMap((round) => statuses.filter((status) => round < of(status)));
-    // None of these is available, so that a filter for available animals that searches only the first page is empty.
-    return [...missing, ...Array.from({ length: firstPage }, (_, i) => (i % 2 === 0 ? 'pending' : 'sold'))];
+    const isMissing = (status: PetStatus, round: number) => round < ofEachStatus - history.count(status);
+    const others = rounds.flatMap((round) =>
+      (['pending', 'sold'] as const).filter((status) => isMissing(status, round)),
+    );
+    while (others.length < firstPage) others.push(others.length % 2 === 0 ? 'pending' : 'sold');
+    const newest = others.splice(-firstPage);
+    const inTurn = rounds.flatMap((round): readonly PetStatus[] => [
+      ...(isMissing('available', round) ? (['available'] as const) : []),
+      ...others.slice(2 * round, 2 * round + 2),
+    ]);
+    return [...inTurn, ...newest];
   }
 
   /** A category that the server accepts: the one of --category-id, or one of a listed animal, or 1. */
