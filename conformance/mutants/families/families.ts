@@ -5,12 +5,13 @@ import { laterFamilies } from './later-faults.ts';
 import { laterLimitFamilies } from './later-limit-faults.ts';
 import { limitFamilies } from './limit-faults.ts';
 import { stateFamilies } from './state-faults.ts';
+import { thirdFamilies } from './third-faults.ts';
 
 /** The first families, of which split.ts makes two halves. */
 export const firstFamilies: readonly Family[] = [...limitFamilies, ...inputFamilies, ...stateFamilies];
 
 /** Families that were added later. */
-export const addedFamilies: readonly Family[] = [...laterFamilies, ...laterLimitFamilies];
+export const addedFamilies: readonly Family[] = [...laterFamilies, ...laterLimitFamilies, ...thirdFamilies];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];
 
