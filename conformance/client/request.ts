@@ -56,8 +56,8 @@ export interface Request {
   readonly mustBe?: number;
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
-  /** The server may refuse it because of its headers, whatever it asks for. */
-  readonly mayBeRefused?: true;
+  /** The statuses with which the server may refuse it because of its headers, whatever it asks for. */
+  readonly mayBeRefused?: readonly number[] | '4xx';
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
 }
@@ -66,6 +66,11 @@ export interface Request {
 export function spelled(name: string, { headerCase }: Request): string {
   if (headerCase === undefined) return name;
   return headerCase === 'lower' ? name.toLowerCase() : name.toUpperCase();
+}
+
+/** Whether the status may be a refusal of the headers of the request. */
+export function isOfHeaders({ mayBeRefused = [] }: Request, status: number): boolean {
+  return mayBeRefused === '4xx' ? status >= 400 && status < 500 : mayBeRefused.includes(status);
 }
 
 /** Whether the request permits a body that is compressed. */

@@ -74,15 +74,25 @@ const respelled = (field: Field): readonly (readonly string[])[] => [
   [` ${field}`, `${field} `, ` ${field} `, `\t${field}`, `${field}\n`, `${field}\u0000`],
 ];
 
-/** Gives a field all these names. */
-const renameAll = (field: Field, to: readonly string[]): Change => (draft, world) => {
+/** Names under which a lenient server may look for an object with the fields. */
+const wrappers = ['pet', 'Pet', 'newPet', 'NewPet', 'data', 'body', 'payload', 'attributes', 'params', 'value'];
+
+/** Moves a field to other names, other objects and the query. */
+const moveAway = (field: Field): Change => (draft, { category }) => {
   const text = draft.fields.find(([name]) => name === field)![1];
-  return to.reduce((made, name) => more(name, text)(made, world), leaveOut(field)(draft, world));
+  const whole = compact(draft.fields);
+  const fields = [
+    ...draft.fields.filter(([name]) => name !== field),
+    ...respelled(field)[0]!.map((name) => [name, text] as const),
+    ...wrappers.map((name) => [name, whole] as const),
+    ['category', `{"id":${category},"categoryId":${category}}`] as const,
+  ];
+  return { ...draft, fields, parameters: [`${field}=${encodeURIComponent(text.replaceAll('"', ''))}`] };
 };
 
-/** Rows in which a required field is missing, but has other names. */
-const misspelled = (field: 'name' | 'categoryId') =>
-  refused('create.required', { 'in other spellings': respelled(field)[0]! }, (to) => renameAll(field, to));
+/** Rows in which a required field is missing, but is elsewhere. */
+const misplaced = (field: 'name' | 'categoryId') =>
+  refused('create.required', { 'only elsewhere': undefined }, () => moveAway(field));
 
 const nameRows = (count: number): Dimension['rows'] => [
   plain('ordinary'),
@@ -102,7 +112,7 @@ const nameRows = (count: number): Dimension['rows'] => [
   ),
   ...refused('create.required', { absent: undefined }, () => leaveOut('name')),
   ...refused('create.required', named('Name', ''), (to) => rename('name', to)),
-  ...misspelled('name'),
+  ...misplaced('name'),
   ...refused('create.null', named('null'), valueOf('name')),
   ...refused(
     'create.wrong-type',
@@ -147,7 +157,7 @@ const categoryRows = (seed: number, count: number): Dimension['rows'] => [
   ...open('create.tiny-fraction', named('#.00000000000000000001'), categoryText),
   ...refused('create.required', { absent: undefined }, () => leaveOut('categoryId')),
   ...refused('create.required', named('categoryid', 'category_id'), (to) => rename('categoryId', to)),
-  ...misspelled('categoryId'),
+  ...misplaced('categoryId'),
   ...refused('create.null', named('null'), categoryText),
   ...refused(
     'create.wrong-type',
@@ -337,7 +347,9 @@ const bodyRows: Dimension['rows'] = [
   ),
   ...refused('create.not-object', named('[]', '"Rex"', '1', 'true', 'null'), bodyOf),
   ...refused('create.empty', { empty: '', 'only white space': ' \n' }, bodyOf, '4xx'),
-  ...refused('create.required', named('{}', '{"status":"sold"}', '{"name":"Rex","status":"sold"}'), bodyOf),
+  ...refused('create.required', named('{}', '{"name":"Rex","status":"sold"}'), bodyOf),
+  // Assigning its members to an object gives that object a prototype with the fields.
+  ...refused('create.required', named('{"__proto__":{"name":"Rex","categoryId":#}}'), bodyOf),
   ...refused('create.required', named('{"categoryId":#,"status":"pending"}'), bodyOf),
   ...open('create.malformed', { 'cut off': notJson['not closed']! }, repaired),
   ...open('create.byte-order-mark', { 'a byte order mark': (text: string) => `\ufeff${text}` }, repaired),
@@ -374,8 +386,10 @@ const transferRows: Dimension['rows'] = [
     ...row,
     most: 2,
   })),
-  // A server may demand a Content-Length (411), but must not misread the body.
-  ...open('create.chunked', { 'in chunks': withRefusable({ 'Transfer-Encoding': 'chunked' }) }, ofManyBytes),
+  // A server may demand a Content-Length (411) or refuse the name (400), but must not misread the body.
+  ...open('create.chunked', { 'in chunks': { 'Transfer-Encoding': 'chunked' } }, (headers) =>
+    ofManyBytes(withRefusable(headers, [400, 411])),
+  ),
 ];
 
 const withType = (type: string | undefined): Change => (draft) => ({

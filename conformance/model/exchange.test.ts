@@ -1,4 +1,4 @@
-/** Headers that must not change a response: a server that they change fails, and the case names them. */
+/** Headers and spellings that must not change a response: a server that they change fails, and the case names them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ReceivedRequest } from '../../harness/proxy.ts';
@@ -72,6 +72,30 @@ describe('a server fails if it changes', () => {
       ({ headers }, response) => {
         const isChanged = headers['accept-language'] === 'ja';
         if (isChanged) response.body = Buffer.from(String(response.body).replace('message', 'm'));
+      },
+    ],
+    [
+      'the media type for a browser',
+      'service.json',
+      /request headers those of a web page/,
+      ({ headers }, response) => {
+        if (/^Mozilla/.test(headers['user-agent'] ?? '')) setType(response, 'text/html');
+      },
+    ],
+    [
+      'the status of a body in chunks, to one that has nothing to do with chunks',
+      'create.answers',
+      /transfer in chunks/,
+      ({ headers }, response) => {
+        if (headers['transfer-encoding'] !== undefined) response.status = 415;
+      },
+    ],
+    [
+      'the status of a filter with escapes',
+      'list.status',
+      /query values with escapes/,
+      ({ url }, response) => {
+        if (/status=%/.test(url)) response.status = 400;
       },
     ],
     [

@@ -28,8 +28,13 @@ export const withHeaders = (headers: Readonly<Record<string, string>>) => <R ext
 const without = (name: string): Change => (draft) => ({ ...draft, without: name });
 
 /** A change because of which a server, or a firewall in front of it, may refuse the request. */
-const refusable = (change: Change): Change => (draft, world) => ({ ...change(draft, world), mayBeRefused: true });
-export const withRefusable = (headers: Readonly<Record<string, string>>) => refusable(withHeaders(headers));
+const refusable =
+  (change: Change, mayBeRefused: Request['mayBeRefused'] = '4xx'): Change =>
+  (draft, world) => ({ ...change(draft, world), mayBeRefused });
+
+/** Adds headers because of which a server may refuse the request. */
+export const withRefusable = (headers: Readonly<Record<string, string>>, statuses?: Request['mayBeRefused']): Change =>
+  refusable(withHeaders(headers), statuses);
 
 /** Rows for the values of one header. */
 const valuesOf = (header: string, ...values: readonly string[]) =>
@@ -80,10 +85,12 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'Cache-Control and Pragma': { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
   'those of a web page': {
     ...{ Cookie: 'theme=dark; consent=1', Referer: 'https://shop.example/animals?page=2', DNT: '1', 'Sec-GPC': '1' },
+    'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     ...{ 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors', 'X-Requested-With': 'XMLHttpRequest', Priority: 'u=1' },
   },
   'trace ids': traceIds,
   'conditions that are met': { 'If-None-Match': '"no-such-tag"', 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+  'those of a health check': { 'User-Agent': 'kube-probe/1.34' },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
   'Connection: close': { Connection: 'close' },
@@ -101,7 +108,7 @@ const exclusiveRows = open(
   Object.fromEntries(
     [...otherTypes, 'application/json;q=0'].map((type) => [`Accept: ${type} only`, { Accept: type }]),
   ),
-  withRefusable,
+  (headers) => withRefusable(headers),
 );
 
 /** The headers of a proxy. */
@@ -112,8 +119,8 @@ const forwarded = {
 
 /** A server may refuse other origins. A firewall may refuse other addresses, and clients without a name. */
 const refusableRows: readonly Row[] = [
-  ...open('service.status', { 'those of a proxy': forwarded }, withRefusable),
-  ...open('service.status', { Origin: { Origin: 'https://shop.example' } }, withRefusable),
+  ...open('service.status', { 'those of a proxy': forwarded }, (headers) => withRefusable(headers)),
+  ...open('service.status', { Origin: { Origin: 'https://shop.example' } }, (headers) => withRefusable(headers)),
   ...open('service.status', { 'no User-Agent': 'User-Agent' }, (name) => refusable(without(name))),
 ];
 
@@ -128,13 +135,13 @@ const typeRows = valuesOf('Content-Type', 'application/json');
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
 export const headersOfGet: Dimension = headerRows(
   ...typeRows,
-  ...open('service.status', { Range: { Range: 'bytes=0-9' } }, withRefusable),
+  ...open('service.status', { Range: { Range: 'bytes=0-9' } }, (headers) => withRefusable(headers, [206, 416])),
 );
 
 /** The headers of a request with a body. A server may refuse to send an interim response (417). */
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
-  ...open('service.status', { Expect: { Expect: '100-continue' } }, withRefusable),
+  ...open('service.status', { Expect: { Expect: '100-continue' } }, (headers) => withRefusable(headers, [417])),
 );
 
 /** The headers of requests with and without a valid key. */

@@ -163,7 +163,7 @@ function nearMisses(random: () => number): Row[] {
     // A server may cut off the separator, with or without what stands on its other side.
     ...Object.fromEntries(separators.map((text) => [`after ${text}`, around(text, '')])),
     ...Object.fromEntries(separators.map((text) => [`before ${text}`, more(text)])),
-    'before 32 zeros': more('0'.repeat(32)),
+    'before 1,000 zeros': more('0'.repeat(1_000)),
   };
   return rejected('auth.near-miss', near);
 }

@@ -80,7 +80,8 @@ export class Case {
   request(world: World): Request {
     const made = this.#rows.reduce((draft, row) => row.change(draft, world), this.model.draft(world));
     const { fields: _, text, parameters, mustBe, limit, status, ...request } = made;
-    const isAccepted = this.#rows.every((row) => !isAlone(row));
+    // A request that only its headers make open must succeed, unless they are refused.
+    const isAccepted = this.#rows.every((row) => !isAlone(row)) || Array.isArray(made.mayBeRefused);
     const body = this.model.name === 'createPet' ? bytesOf(made) : request.body;
     return {
       ...request,

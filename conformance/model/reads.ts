@@ -28,9 +28,31 @@ const other = (parameter: string): Change => (draft) => ({
   ...draft,
   open: true,
   // A firewall may refuse U+0000.
-  ...(parameter.endsWith('%00') && { mayBeRefused: true }),
+  ...(parameter.endsWith('%00') && { mayBeRefused: '4xx' }),
   parameters: [...draft.parameters, parameter],
 });
+
+/** Parameters that no operation has. If a server ignores them, the others must have the same effect as without them. */
+const unknownParameters = (of: 'list.unknown-parameter' | 'service.status', ...all: readonly string[]): Dimension => ({
+  name: 'other parameters',
+  rows: [
+    plain('none'),
+    ...open(of, named(...all), (parameter) => (draft) => ({ ...draft, parameters: [parameter, ...draft.parameters] })),
+  ],
+});
+
+/** Parameters by which servers choose another format. */
+const formats = 'format=xml&callback=f';
+
+const escaped = (text: string) => text.replace(/./g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+
+/** Spellings of a query with the same meaning: escapes of letters and digits change nothing (RFC 3986, section 2.3). */
+const queryForms: Readonly<Record<string, (parameters: Draft['parameters']) => Draft['parameters']>> = {
+  'limit first': (parameters) => parameters,
+  'status first': (parameters) => parameters.toReversed(),
+  'values with escapes': (parameters) => parameters.map((one) => one.replace(/(?<=^\w+=)\w+$/, escaped)),
+  'names with escapes': (parameters) => parameters.map((one) => one.replace(/^\w+(?==)/, escaped)),
+};
 
 /** The dimensions of listPets. */
 export function listDimensions(seed: number, thoroughAuth: boolean): readonly Dimension[] {
@@ -64,23 +86,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         ),
       ],
     },
+    unknownParameters('list.unknown-parameter', 'colour=red', formats, ''),
     {
-      name: 'other parameters',
-      rows: [
-        plain('none'),
-        // If the server ignores it, the other parameters must have the same effect as without it.
-        ...open('list.unknown-parameter', named('colour=red'), (parameter) => (draft) => ({
-          ...draft,
-          parameters: [...draft.parameters, parameter],
-        })),
-      ],
-    },
-    {
-      name: 'order',
-      rows: accepted({ 'limit first': false, 'status first': true }, (isReversed) => (draft) => ({
-        ...draft,
-        parameters: isReversed ? draft.parameters.toReversed() : draft.parameters,
-      })),
+      name: 'query',
+      rows: accepted(queryForms, (form) => (draft) => ({ ...draft, parameters: form(draft.parameters) })),
     },
     headersOfGet,
     headerNames,
@@ -132,7 +141,7 @@ const idNames = ['id', 'petId', 'pet_id', '_id', 'pk', 'pet', 'uuid', 'key'];
 /** A known id in the query. A server may refuse the parameters, but must not use them. */
 const inTheQuery: Change = (draft, world) => ({
   ...otherId(({ unknownId }) => unknownId)(draft, world),
-  parameters: idNames.map((name) => `${name}=${world.id}`),
+  parameters: [...idNames.map((name) => `${name}=${world.id}`), formats],
   open: true,
 });
 
@@ -148,7 +157,7 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         plain('known'),
         ...open('get.not-integer', named('cat'), idOf),
         ...open('get.large-id', { '2^53 + 1': () => 2n ** 53n + 1n, '2^63 - 1': () => int64Max }, otherId),
-        ...open('get.negative-id', { '-1': () => -1n }, otherId),
+        ...open('get.negative-id', { '-1': () => -1n, '-2^63': () => int64Min }, otherId),
         ...open('get.not-found', unknownIds, otherId),
         ...open('get.not-found', { 'unknown, with a known one in the query': inTheQuery }, (change) => change),
         ...open(
@@ -161,6 +170,7 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         ),
       ],
     },
+    unknownParameters('service.status', formats),
     headersOfGet,
     headerNames,
     connections(({ key, unknownId }) => getPet(key, unknownId), thoroughAuth),

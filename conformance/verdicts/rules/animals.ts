@@ -1,7 +1,7 @@
 /** Lists, and animals that several responses show: sections 2 and 4. */
 import { JsonObject } from '../../client/json.ts';
 import { hasLoneSurrogate, mayBeSameName, pet, type NewPet, type Pet } from '../../client/pet.ts';
-import { nameOf } from '../../client/request.ts';
+import { isOfHeaders, nameOf } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import { lengthOf, sourceOf, timeOf } from '../disputes.ts';
@@ -183,8 +183,9 @@ const isComparable = ({ request }: Response) => request.credential.key === 'main
 /** The violation if getPet does not return an animal that an earlier response has shown. */
 function mustExist(response: Response, history: History): Violation | undefined {
   const { request, status, sentAt } = response;
-  const { operation, petId, mayBeRefused } = request;
-  if (operation !== 'getPet' || petId === undefined || mayBeRefused || [200, 429].includes(status)) return undefined;
+  const { operation, petId } = request;
+  if (operation !== 'getPet' || petId === undefined || [200, 429].includes(status)) return undefined;
+  if (isOfHeaders(request, status)) return undefined;
   const first = history.shownBefore(petId, response);
   const isAccident = isServerError(response) && !request.repeats;
   if (first === undefined || !isComparable(response) || isAccident) return undefined;

@@ -1,7 +1,7 @@
 /** Statuses and bodies: sections 1, 2, 3, 5 and 7. */
 import { JsonNumber, JsonObject, kindOf } from '../../client/json.ts';
 import { fieldProblems, newPetText, type NewPet } from '../../client/pet.ts';
-import type { Request } from '../../client/request.ts';
+import { isOfHeaders, type Request } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
@@ -111,7 +111,8 @@ function hasRequiredStatus({ request, status }: Response, id: RequirementId): Ju
   // A server may refuse some names and categories, but not accept them with another status.
   const isAccepted = request.sent !== undefined && request.credential.key !== 'none' && status >= 200 && status < 300;
   const mustBe = request.mustBe ?? (isAccepted && status !== 201 ? 201 : undefined);
-  if (mustBe === undefined || status === 429 || acceptingRequirement(request) !== id) return undefined;
+  if (mustBe === undefined || status === 429 || isOfHeaders(request, status)) return undefined;
+  if (acceptingRequirement(request) !== id) return undefined;
   return must(status === mustBe, `${mustBe}`, `${status}`);
 }
 

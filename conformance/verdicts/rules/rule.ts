@@ -1,4 +1,5 @@
 /** What a rule is. Rules judge every response of a run, whichever check has sent the request. */
+import { isOfHeaders } from '../../client/request.ts';
 import type { Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
@@ -25,8 +26,7 @@ const described = [400, 401, 404, 429];
  * such as 406 or the 403 of a firewall.
  */
 export function isOfOperation({ request, status }: Response): boolean {
-  const isOfHeaders = request.mayBeRefused === true && status >= 400 && status < 500 && !described.includes(status);
-  return request.operation !== 'other' && !isOfHeaders;
+  return request.operation !== 'other' && (described.includes(status) || !isOfHeaders(request, status));
 }
 
 /** A value as JSON, with all digits of 64-bit integers. */
