@@ -24,7 +24,7 @@ import {
 } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { randomOf } from './cover.ts';
-import { headerNames, keyedConnections, keyedHeaders } from './exchange.ts';
+import { headerNames, keyedConnections, keyedHeaders, withHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 
@@ -205,6 +205,14 @@ const inOtherHeaders: Change = (draft, { secret }) => {
   return { ...draft, credential: nobody, headers, shellHeaders };
 };
 
+/** Headers that make a client behind a proxy look like one on the machine of the server. */
+const local = Object.fromEntries([
+  ...['X-Forwarded-For', 'X-Real-IP', 'X-Client-IP', 'X-Remote-Addr', 'True-Client-IP', 'X-Forwarded-Host'].map(
+    (name) => [name, '127.0.0.1'] as const,
+  ),
+  ['Forwarded', 'for=127.0.0.1'],
+]);
+
 /** A list whose response the specification does not define: a server may treat the credential as invalid. */
 const openList = (make: Make): Change => (draft, world) => ({
   ...drafted(listPets(make(world.secret)!), draft),
@@ -217,6 +225,13 @@ function credentialRows(seed: number): Row[] {
   return [
     plain('the key'),
     ...rejected('auth.missing', { none: () => nobody }),
+    // A firewall may refuse such headers.
+    ...refused(
+      'auth.missing',
+      { 'none, from the machine of the server': local },
+      (headers) => (draft) => withHeaders(headers)({ ...draft, credential: nobody }),
+      [401, 400, 403],
+    ),
     ...rejected('auth.empty', { 'no token': () => invalid('Bearer', 'Bearer'), 'no value': () => invalid('', '') }),
     ...rejected('auth.other-scheme', schemes),
     ...rejected('auth.no-scheme', {
@@ -350,7 +365,7 @@ export function keyDraft({ key }: World): Draft {
  */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
   'auth.valid': [15, 170],
-  'auth.missing': [1, 5],
+  'auth.missing': [1, 10],
   'auth.invalid-request': [3, 24],
   'auth.path': [1, 3 * Object.keys(spellings).length],
   'auth.empty': [1, 10],

@@ -148,6 +148,9 @@ const inTheQuery: Change = (draft, world) => ({
 /** Spellings of a known id and texts that are no id. Proxies refuse other escapes, such as %00 and %2F. */
 const otherIds = ['+#', '%20#', '#%20', '#e0', '0x#', '%C3%A9'];
 
+/** The known id with escapes. A server may refuse it, but must not read another one. */
+const withEscapes: Change = (draft, { id }) => ({ ...draft, target: `/pets/${escaped(String(id))}`, open: true });
+
 /** The dimensions of getPet. */
 export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
   return [
@@ -165,6 +168,7 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
           named('0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${int64Min - 1n}`, '9'.repeat(400)),
           idOf,
         ),
+        ...open('service.status', { 'known, with escapes': withEscapes }, (change) => change),
         ...open('service.status', named(...otherIds), (text) => (draft, world) =>
           idOf(text.replace('#', String(world.id)))(draft, world),
         ),

@@ -10,7 +10,7 @@ import { bodyRules } from './bodies.ts';
 
 const key = bearer(apiKey);
 
-test('409 for a name that a server may refuse is a violation, unless the category or a field explains it', () => {
+test('a status that no name explains is a violation, unless the category, a field or the type explains it', () => {
   const history = new History();
   history.add(response({ request: listPets(key), body: '[{"id":7,"name":"Rex","categoryId":3}]' }));
   const { judge } = bodyRules.find(({ id }) => id === 'create.answers')!;
@@ -20,7 +20,10 @@ test('409 for a name that a server may refuse is a violation, unless the categor
   const { mustBe: __, ...unknown } = createPet(key, { ...pet, categoryId: 4n });
   for (const [request, status, isViolation] of [
     [usual, 409, true],
+    [usual, 406, true],
+    [usual, 303, true],
     [usual, 400, false],
+    [{ ...usual, headers: [] }, 415, false],
     [usual, 422, false],
     [unknown, 409, false],
     [withId, 409, false],

@@ -23,7 +23,7 @@ export const bodyRules: readonly Rule[] = [
     (id): Rule => ({
       id,
       judge: (response, history) =>
-        hasRequiredStatus(response, id) ?? (id === 'create.answers' ? conflicts(response, history) : undefined),
+        hasRequiredStatus(response, id) ?? (id === 'create.answers' ? isUnexplained(response, history) : undefined),
     }),
   ),
   {
@@ -108,25 +108,31 @@ export const bodyRules: readonly Rule[] = [
 ];
 
 function hasRequiredStatus({ request, status }: Response, id: RequirementId): Judgement {
-  // A server may refuse some names and categories, but not accept them with another status.
-  const isAccepted = request.sent !== undefined && request.credential.key !== 'none' && status >= 200 && status < 300;
+  // A server may refuse some names and categories, but not accept them with another status, or redirect the client.
+  const isAccepted = request.sent !== undefined && request.credential.key !== 'none' && status >= 200 && status < 400;
   const mustBe = request.mustBe ?? (isAccepted && status !== 201 ? 201 : undefined);
   if (mustBe === undefined || status === 429 || isOfHeaders(request, status)) return undefined;
   if (acceptingRequirement(request) !== id) return undefined;
   return must(status === mustBe, `${mustBe}`, `${status}`);
 }
 
+/** The statuses of an invalid name, of a firewall that dislikes it, and of a body that is too large or arrives late. */
+const refusalsOfNames = [400, 422, 403, 413, 408];
+
 /**
- * Whether a valid create gets 409. A server may refuse a name, but no requirement lets it refuse an animal because of
- * another one. It may refuse an unknown category or an unknown field, in any way.
+ * Whether a valid create gets another 4xx than a name can explain, such as 409: no requirement lets a server refuse an
+ * animal because of another one. It may refuse an unknown category or an unknown field, in any way.
  */
-function conflicts({ request, status }: Response, history: History): Judgement {
-  const { operation, credential, sent, body = '' } = request;
-  if (operation !== 'createPet' || status !== 409 || credential.key !== 'main') return undefined;
+function isUnexplained(response: Response, history: History): Judgement {
+  const { request, status } = response;
+  const { operation, credential, sent, headers, body = '' } = request;
+  if (operation !== 'createPet' || status < 400 || status >= 500 || credential.key !== 'main') return undefined;
+  if ([...refusalsOfNames, 401, 429].includes(status) || isOfHeaders(request, status)) return undefined;
   if (sent?.name === undefined || sent.categoryId === undefined) return undefined;
   const isUsual = Buffer.from(body).toString() === newPetText(sent as NewPet);
-  if (!isUsual || !history.categories().includes(sent.categoryId)) return undefined;
-  return { required: '201, or 400 if the name is invalid', received: '409' };
+  const hasType = headers.some(([name, value]) => name === 'Content-Type' && /^application\/json/i.test(value));
+  if (!isUsual || !hasType || !history.categories().includes(sent.categoryId)) return undefined;
+  return { required: '201, or 400 if the name is invalid', received: `${status}` };
 }
 
 /** The requirement that a request with these parameters is accepted. */
