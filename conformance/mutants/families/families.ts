@@ -6,12 +6,18 @@ import { laterLimitFamilies } from './later-limit-faults.ts';
 import { limitFamilies } from './limit-faults.ts';
 import { stateFamilies } from './state-faults.ts';
 import { thirdFamilies } from './third-faults.ts';
+import { thirdLimitFamilies } from './third-limit-faults.ts';
 
 /** The first families, of which split.ts makes two halves. */
 export const firstFamilies: readonly Family[] = [...limitFamilies, ...inputFamilies, ...stateFamilies];
 
 /** Families that were added later. */
-export const addedFamilies: readonly Family[] = [...laterFamilies, ...laterLimitFamilies, ...thirdFamilies];
+export const addedFamilies: readonly Family[] = [
+  ...laterFamilies,
+  ...laterLimitFamilies,
+  ...thirdFamilies,
+  ...thirdLimitFamilies,
+];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];
 
