@@ -3,6 +3,7 @@
  * of them: the specification leaves open whatever they do differently from `base`.
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { deploymentVariants } from './deployment-variants.ts';
 import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
 import { libraryVariants } from './library-variants.ts';
 import {
@@ -629,6 +630,7 @@ export const variants: readonly Variant[] = [
     hooks: limiterHooks(limiter),
   })),
   ...libraryVariants,
+  ...deploymentVariants,
 ];
 
 /** The day of a Free key, of which 40 requests remain at the first request. */

@@ -1,0 +1,118 @@
+/** Conforming servers whose limits show how they are deployed: proxies, several machines, background jobs. */
+import { limiterHooks, limiters, tokenBucket, type Kind } from './families/limiters.ts';
+import { base, type Exchange, type Hooks, type Rates } from './server/hooks.ts';
+import type { Variant } from './variant.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Shows one of the windows of the conforming server. Both are enforced, and Retry-After is that of the refusing one. */
+function showing(
+  showsDay: (exchange: Exchange, minuteShare: number, dayShare: number) => boolean,
+): Pick<Hooks, 'left' | 'admitted'> {
+  return {
+    left: (usage, limits, exchange) => {
+      const real = base.left(usage, limits, exchange);
+      const minute = { limit: limits.minute, remaining: limits.minute - usage.minuteUsed };
+      const day = { limit: limits.day, remaining: limits.day - usage.dayUsed };
+      const shown: Rates = showsDay(exchange, minute.remaining / minute.limit, day.remaining / day.limit)
+        ? { ...day, resetMs: (usage.day + 1) * dayMs }
+        : { ...minute, resetMs: (usage.minute + 1) * minuteMs };
+      return { ...shown, admitted: real.remaining > 0, retryAfterMs: real.resetMs - exchange.now };
+    },
+    admitted: base.admitted,
+  };
+}
+
+/** The latest tick of a job, and the next one, in a cycle of 15 s. */
+function ticksAround(now: number): readonly [latest: number, next: number] {
+  const cycle = Math.floor(now / 15_000) * 15_000;
+  const ticks = [0, 4_000, 10_000, 15_000].map((ms) => cycle + ms);
+  return [ticks.findLast((tick) => tick <= now)!, ticks.find((tick) => tick > now)!];
+}
+
+/** A bucket whose tokens arrive at the ticks. */
+const unevenBucket: Kind = {
+  look: (state, size, now) => {
+    const seen = tokenBucket.look(state, size, ticksAround(now)[0]);
+    const tickFrom = (time: number): number => (ticksAround(time)[0] === time ? time : ticksAround(time)[1]);
+    const resetMs = Math.max(now, tickFrom(seen.resetMs));
+    const retryAfterMs = seen.retryAfterMs === 0 ? 0 : tickFrom(ticksAround(now)[0] + seen.retryAfterMs) - now;
+    return { ...seen, resetMs, retryAfterMs };
+  },
+  take: (state, size, now) => tokenBucket.take(state, size, ticksAround(now)[0]),
+};
+
+const replaceDate =
+  (headers: string[], time: number): string[] =>
+  headers.map((text, i) => (headers[i - 1] === 'Date' ? new Date(time).toUTCString() : text));
+
+export const deploymentVariants: readonly Variant[] = [
+  {
+    id: 'jitter',
+    text: 'Retry-After is up to 3 s longer than necessary, so that clients do not return at the same time.',
+    hooks: {
+      retryAfter: (ms, exchange) => base.retryAfter(ms + ((exchange.world.requests * 7_919) % 3_001), exchange),
+    },
+  },
+  {
+    id: 'smaller share',
+    text: 'The headers describe the window of which the smaller share is left.',
+    hooks: showing((_exchange, minuteShare, dayShare) => dayShare < minuteShare),
+  },
+  {
+    id: 'windows by operation',
+    text: 'Lists show the minute, and all other operations the day.',
+    hooks: showing(({ operation }) => operation !== 'list'),
+  },
+  {
+    id: 'held',
+    text: 'A response that would be sent shortly before the end of a minute is sent, and dated, after it.',
+    hooks: {
+      write: (to, status, headers, body, { now }) => {
+        const leftMs = minuteMs - (now % minuteMs);
+        if (leftMs > 300) return void to.writeHead(status, headers).end(body);
+        setTimeout(() => to.writeHead(status, replaceDate(headers, now + leftMs + 50)).end(body), leftMs + 50);
+      },
+    },
+  },
+  {
+    id: 'dates of two machines',
+    text: 'Every second Date is 2 s behind; the limits have one clock.',
+    hooks: {
+      write: (to, status, headers, body, { now, world }) =>
+        void to.writeHead(status, replaceDate(headers, now - (world.requests % 2) * 2_000)).end(body),
+    },
+  },
+  {
+    id: 'overtaking',
+    text: 'Concurrent responses overtake each other.',
+    hooks: {
+      write: (to, status, headers, body, { world }) =>
+        void setTimeout(() => to.writeHead(status, headers).end(body), (world.requests * 5) % 7),
+    },
+  },
+  {
+    id: 'other headers',
+    text: 'Every response also has the rate limit headers of other conventions; the body of a 429 is a string.',
+    hooks: {
+      response: (response) => {
+        if (response.status === 429) response.body = 'API rate limit exceeded';
+        response.headers.push(
+          ['RateLimit-Policy', '"burst";q=100;w=1, "day";q=10000;w=86400'],
+          ['RateLimit', '"burst";r=98;t=1'],
+          ['X-RateLimit-Limit-Hour', '5000'],
+          ['X-RateLimit-Remaining-Hour', '4100'],
+          ['X-Rate-Limit-Reset', '37'],
+          ['X-Retry-After', '12'],
+        );
+        return response;
+      },
+    },
+  },
+  {
+    id: 'uneven ticks',
+    text: 'A bucket that a job refills after 4, 6 and 5 s in turn; Reset is when it is full.',
+    hooks: limiterHooks({ ...limiters[0]!, minute: unevenBucket }),
+  },
+];
