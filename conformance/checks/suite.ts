@@ -64,8 +64,8 @@ export interface Estimate {
   readonly seconds: number;
 }
 
-/** The animals that `--exhaust` creates: one to see whether createPet works, and one in each of three windows. */
-const atLimitCreates = 4;
+/** The animals that `--exhaust` creates: one to see whether createPet works, one at first, one in each of three windows. */
+const atLimitCreates = 5;
 
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
@@ -99,7 +99,7 @@ function atLimitEstimate(session: Session): { readonly requests: number; readonl
   const pacer = session.client.pacer(session.exhaustKey.key);
   const day = pacer.longWindow(now);
   // The probes use up three windows: the current one and two more (limits/probes.ts).
-  if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 40, seconds: pacer.endsIn(now) / 1000 + 135 };
+  if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 65, seconds: pacer.endsIn(now) / 1000 + 200 };
   const requests = day.remaining <= maxOfDay ? day.remaining : 0;
   return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
 }
@@ -159,7 +159,9 @@ function skipReason(session: Session, check: Check): string | undefined {
   const { maxRequests } = session.options;
   const restriction = restrictionOf(session, check);
   if (restriction !== undefined) return restrictions[restriction];
-  if (session.halted !== undefined) return session.halted;
+  // If only the API key is refused, the other key can still be brought to its limit.
+  const needsMain = cost.exhausts !== true || session.exhaustKey === session.key;
+  if (session.halted !== undefined && (needsMain || session.lost !== undefined)) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, session.options);
   const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests : 0);
