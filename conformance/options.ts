@@ -50,8 +50,8 @@ What is allowed
   --write               create animals on a remote server (on this machine it is the default); they cannot be deleted
   --max-requests N      send at most N requests
                           --max-requests 200
-  --exhaust             use up the limit of a key and wait until it recovers: two to four minutes; also use up the limit
-                        of the day if at most 300 requests of it remain
+  --exhaust             use up the limit of a key and wait until it recovers: three to five minutes; also use up the
+                        limit of the day if at most 300 requests of it remain
   --exhaust-key KEY     the key for --exhaust (default: the API key); better EXHAUST_KEY
                           API_KEY=… EXHAUST_KEY=… ${command} --base-url https://staging.example/v1 --exhaust
   --plan PLAN           check the limits of the --exhaust key against this plan: free, pro or business

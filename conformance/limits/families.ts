@@ -48,6 +48,8 @@ export function familiesOf(group: Group): readonly Family[] {
     return at(a).reset * 1_000 > other.most + late && !(isNewest(a, one) && isNewest(b, other));
   };
   const [sixtyAgo, twoAgo] = [periodMs + tick, 2 * periodMs + tick];
+  /** The fewest requests left after an exchange, if those of this time before it are all that a limiter may count. */
+  const leastOf = (b: Exchange, ms: number) => limit - known(b.sentAt - ms, b.receivedAt);
   /**
    * A log. `until` is the time since which every request still counts at an exchange, by the kit's clock. `late` is how
    * much later Reset may be than the time at which the oldest request leaves the log.
@@ -58,7 +60,7 @@ export function familiesOf(group: Group): readonly Family[] {
     refill: (a, b) => (isOldest(a, b, late) ? 0 : Math.max(0, known(at(a).sentAt - sixtyAgo, until(at(b))))),
     most: (b) => limit - usedBefore(at(b), at(b).receivedAt - until(at(b))).count,
     floor: (a) => at(a).remaining,
-    least: (b) => limit - known(at(b).sentAt - sixtyAgo, at(b).receivedAt),
+    least: (b) => leastOf(at(b), sixtyAgo),
     latest: (_, now) => now + periodMs + 2 * tickMs,
   });
   return [
@@ -69,7 +71,7 @@ export function familiesOf(group: Group): readonly Family[] {
       refill: (a, b) => (isSameWindow(a, b) ? 0 : Infinity),
       most: () => limit,
       floor: (a, b) => (isSameWindow(a, b) ? at(a).remaining : at(b).reset > at(a).reset ? limit : -Infinity),
-      least: () => -Infinity,
+      least: (b) => leastOf(at(b), sixtyAgo),
       latest: (_, now) => now + periodMs + lateMs + tickMs,
     },
     logUntil('a sliding log', lateMs, ({ receivedAt }) => receivedAt - periodMs + tick),
@@ -102,10 +104,10 @@ export function familiesOf(group: Group): readonly Family[] {
       most: () => limit,
       floor: (a, b) =>
         Math.min(limit, at(a).remaining + perMs * Math.max(0, at(b).sentAt - at(a).receivedAt - 1 - tickMs)),
-      least: () => -Infinity,
+      least: (b) => leastOf(at(b), sixtyAgo),
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
-    ...bucketInSteps(group, timeOf),
+    ...bucketInSteps(group, timeOf, leastOf),
     ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', tickMs, until)),
   ];
 }
@@ -136,12 +138,20 @@ function segmentsOf({ own, limit, isShort, periodMs, clock }: Group): ((b: Excha
   });
 }
 
+/** By which part the time between two steps of a bucket may differ from the usual one, if it is shorter than this. */
+const unevenness = 1 / 5;
+const maxUnevenMs = 10_000;
+
 /**
  * A bucket that refills in steps, unless the history shows that none fits. Its Reset is at most a step ahead of now, or
  * differs by at most a step from the time at which the bucket would be full if it filled continuously. Remaining rises
  * by at least a step, and at most once in the time of a step. This bounds the time between two steps.
  */
-function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number; most: number } | undefined): Family[] {
+function bucketInSteps(
+  group: Group,
+  timeOf: (one: Exchange) => { least: number; most: number } | undefined,
+  leastOf: (one: Exchange, ms: number) => number,
+): Family[] {
   const { own, limit, periodMs, isExclusive, isAdmitted, admitted, mayReturn } = group;
   const perMs = limit / periodMs;
   let [fromNow, fromFull, shortest, longest] = [0, 0, 0, periodMs];
@@ -181,6 +191,10 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
   // A Reset as if the bucket filled continuously is considered only for steps of at most half a period.
   const isNext = fromNow <= fromFull || 2 * fromFull > periodMs;
   shortest = Math.max(shortest, (isNext ? fromNow : fromFull) - jitter * 1_000);
+  // A job that runs every few seconds is late now and then.
+  const uneven = longest < maxUnevenMs ? unevenness : 0;
+  shortest *= 1 - uneven;
+  longest *= 1 + uneven;
   let earliest = -Infinity;
   const isTooOften = rises.some(([{ sentAt }, { receivedAt }]) => {
     earliest = Math.max(sentAt, earliest + shortest);
@@ -199,7 +213,8 @@ function bucketInSteps(group: Group, timeOf: (one: Exchange) => { least: number;
     },
     most: () => limit,
     floor: (a) => own[a]!.remaining,
-    least: () => -Infinity,
+    // A whole period may begin just after a step.
+    least: (b) => leastOf(own[b]!, periodMs + 2 * longest + tickMs),
     latest: () => Infinity,
   }];
 }

@@ -10,7 +10,7 @@ import {
 } from './group.ts';
 
 /** After this time, no limiter still counts a request of the minute, so older exchanges show nothing more. */
-const reachMs = minuteMs + lateMs + tickMs;
+const reachMs = minuteMs + 3 * lateMs + tickMs;
 
 /**
  * An exchange is compared with earlier ones. After so many of them, the distance between those that are compared
@@ -71,6 +71,12 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
   for (const [i, one] of own.entries())
     latestBefore.push(latestBefore[i] === undefined || one.reset > latestBefore[i].reset ? one : latestBefore[i]);
   const arrivals = own.map(({ receivedTurn }) => receivedTurn);
+  /** Whether a Reset that was in the future has passed, so that at least one request has become available. */
+  const hasReset = (a: Exchange, b: Exchange): boolean => {
+    if (clock === undefined || a.remaining >= limit || isBanned(a)) return false;
+    const [reset, ms] = [a.reset * 1_000, jitter * 1_000];
+    return reset - ms > a.receivedAt + clock.most && reset + ms <= b.sentAt + clock.least;
+  };
   let begin = 0;
   for (const [j, b] of own.entries()) {
     const { received, before, self, mayReturn } = counts[j]!;
@@ -82,6 +88,7 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     let cap = Math.min(b.remaining + family.hidden + mayReturn, limit - self, left);
     let [beyond, beyondFrom, bound, boundFrom, rise, riseFrom] = [Infinity, b, Infinity, b, Infinity, b];
     let [floor, floorFrom, promised, promisedFrom] = [-Infinity, b, -Infinity, b];
+    let [returned, returnedFrom] = [-Infinity, b];
     // Of two concurrent requests, the later one may be answered first.
     const arrived = upTo(arrivals, b.sentTurn);
     const latest = latestBefore[arrived];
@@ -99,6 +106,8 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
         if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
       }
       if (!isExclusive) continue;
+      const risen = a.remaining + 1 - countedBetween(a, b);
+      if (risen > returned && hasReset(a, b)) [returned, returnedFrom] = [risen, a];
       const base = family.floor(i, j);
       if (base <= 0) continue;
       const used = countedBetween(a, b) - after;
@@ -131,9 +140,10 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
     } else if (self > 0 && left < -epsilon) {
       contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
-    } else if (!isRefused(b) && b.remaining > left + epsilon) {
+    } else if (!isRefused(b) && b.remaining > Math.ceil(left - epsilon)) {
+      // A fraction of a request may count as none.
       const rises = arrived > 0 && own[arrived - 1]!.remaining < b.remaining;
-      const text = `Remaining of at most ${Math.floor(left + epsilon)}, because of the requests before`;
+      const text = `Remaining of at most ${Math.ceil(left - epsilon)}, because of the requests before`;
       contradicts(rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls', b, text, `${b.remaining}`);
     } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
       const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;
@@ -141,6 +151,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     } else if (!isRefused(b) && b.remaining < Math.floor(floor + epsilon)) {
       const id = floorFrom.reset + jitter < b.reset && family.isFixed ? 'limits.resets' : 'limits.remaining-falls';
       contradicts(id, floorFrom, `Remaining of at least ${Math.floor(floor + epsilon)}`, `${b.remaining}`);
+    } else if (!isRefused(b) && b.remaining < returned) {
+      const text = `Remaining of at least ${returned}, because the limit has reset at ${returnedFrom.reset}`;
+      contradicts('limits.resets', returnedFrom, text, `${b.remaining}`);
     } else if (!isRefused(b) && b.remaining < least - epsilon) {
       const text = `Remaining of at least ${Math.ceil(least - epsilon)}, because earlier requests no longer count`;
       contradicts('limits.resets', b, text, `${b.remaining}`);

@@ -56,10 +56,10 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
 function waitsOf(group: Group, isWhole: boolean) {
   const contradictions: Contradiction[] = [];
   const judged = new Map<RequirementId, Exchange[]>();
-  const { own, all, isExclusive, isAdmitted, clock } = group;
+  const { own, isExclusive, isAdmitted, clock } = group;
   if (!isExclusive) return { contradictions, judged };
   const ownRefusals = own.filter(isRefused);
-  const { between } = sendingsOf(all);
+  const { between } = sendingsOf(group.all);
   /**
    * Whether a refusal is not due to a ban or a used-up day: nothing shows it, or no request was refused before, and the
    * headers describe the day if it is used up.
@@ -103,7 +103,7 @@ function waitsOf(group: Group, isWhole: boolean) {
         const required = `the request admitted, because it was sent after the ${wait} of Retry-After`;
         contradictions.push({ id: 'limits.recovers', at: b, from: a, required, received: `${b.status}` });
       }
-      if (isLater && !(now < reset + wholeMs && mayEndLater(a.reset, b, between, clock!))) {
+      if (isLater && !(now < reset + wholeMs && mayEndLater(a.reset, b, group, between))) {
         const required = 'the request admitted, because it was sent after Reset';
         contradictions.push({ id: 'limits.resets', at: b, from: a, required, received: `${b.status}` });
       }
@@ -112,17 +112,24 @@ function waitsOf(group: Group, isWhole: boolean) {
   return { contradictions, judged };
 }
 
-/** Whether the window of some request can end after `b`, because Reset may lack its fraction of a second. */
+/**
+ * Whether a window can end after `b`, because Reset may lack its fraction of a second: some request can have been sent
+ * when it began, or was sent a number of minutes before.
+ */
 function mayEndLater(
   reset: number,
   { sentAt }: Exchange,
+  { all, clock }: Group,
   between: (from: number, to: number) => number,
-  { least, most }: { readonly least: number; readonly most: number },
 ): boolean {
   const begin = reset * 1_000 - minuteMs;
-  const from = Math.max(sentAt - minuteMs - 1, begin - most);
-  const to = begin + wholeMs - least;
-  return from < to && between(from, to) > 0;
+  const from = Math.max(sentAt - minuteMs - 1, begin - clock!.most);
+  const to = begin + wholeMs - clock!.least;
+  if (from >= to || between(from, to) > 0) return from < to;
+  return all.some((one) => {
+    const windows = Math.max(0, Math.ceil((from - one.receivedAt) / minuteMs));
+    return one.sentAt + windows * minuteMs < to;
+  });
 }
 
 /**

@@ -2,6 +2,8 @@
  * The probes: requests that show what a limiter does at its limit. Nothing is judged here: the history is judged as a
  * whole.
  *
+ * - In more than a minute: single requests, mostly such as fail, which show whether requests become available although
+ *   others are sent before Reset, and whether errors lead to refusals.
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
  *   and more if it is admitted, because requests may have returned to a bucket.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
@@ -82,6 +84,13 @@ const shortMs = 400;
 
 /** The pause before the limit is reached late in a window. */
 const lateInWindowMs = 50_000;
+
+/**
+ * The duration and the number of the single requests at first: at most a part of the limit, so that none is refused.
+ */
+const spacedMs = 66_000;
+const maxSpaced = 22;
+const spacedShare = 1 / 3;
 
 /** During shorter waits, no request is sent to see whether the limit holds. */
 const minSpacedMs = 4_000;
@@ -193,6 +202,14 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
     const ahead = (1 - part) * 1_000 - (prober.serverTime() % 1_000);
     await prober.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
     last = await one();
+  }
+
+  // Single requests.
+  const count = Math.max(2, Math.min(maxSpaced, Math.floor(last.limit * spacedShare)));
+  const spaced = [...others, ...Array.from({ length: count }, (_, i) => failing[i % failing.length] ?? small)];
+  for (let i = 0; i < count && last.remaining > 0; i++) {
+    await prober.sleep(spacedMs / count, 'to see whether the limit resets while requests are sent');
+    last = await one(spaced[i]);
   }
 
   // The current window.

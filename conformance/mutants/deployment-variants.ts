@@ -6,7 +6,7 @@ import type { Variant } from './variant.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Shows one of the windows of the conforming server. Both are enforced, and Retry-After is that of the refusing one. */
+/** Shows one of the two windows. Both are enforced, and Retry-After is that of the one that refuses. */
 function showing(
   showsDay: (exchange: Exchange, minuteShare: number, dayShare: number) => boolean,
 ): Pick<Hooks, 'left' | 'admitted'> {
