@@ -3,7 +3,7 @@
  * is a violation only if it contradicts every family. Each bound here must also hold if some exchanges are missing from
  * the history. Only the number of missing requests is known, and for a key that others may use, not even that.
  */
-import { isBefore, type Exchange } from './exchange.ts';
+import { isBefore, isRefused, type Exchange } from './exchange.ts';
 import {
   admissionsOf, epsilon, failureOf, isBanned, jitter, lateMs, sendingsOf, tickMs, upTo, usedBetween, type Group,
 } from './group.ts';
@@ -13,6 +13,8 @@ export interface Family {
   readonly name: string;
   /** The fraction of a request that is left, but that Remaining, a whole number, does not show. */
   readonly hidden: number;
+  /** Whether Remaining may count a fraction of a request as none. */
+  readonly roundsUp?: true;
   /** The most requests that become available again between two exchanges; Infinity if unknown. */
   refill(a: number, b: number): number;
   /** The most requests that can be left after `b`, because of those that earlier exchanges have used. */
@@ -78,6 +80,7 @@ export function familiesOf(group: Group): readonly Family[] {
     {
       name: 'a sliding counter',
       hidden: 1 - epsilon,
+      roundsUp: true,
       refill: (a, b) => {
         const ms = at(b).receivedAt - at(a).sentAt + 1;
         return (ms / periodMs) * Math.min(limit, known(at(a).sentAt - twoAgo, at(b).receivedAt));
@@ -107,7 +110,7 @@ export function familiesOf(group: Group): readonly Family[] {
       least: (b) => leastOf(at(b), sixtyAgo),
       latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
     },
-    ...bucketInSteps(group, timeOf, leastOf),
+    ...bucketsInSteps(group, timeOf, leastOf),
     ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', tickMs, until)),
   ];
 }
@@ -142,16 +145,13 @@ function segmentsOf({ own, limit, isShort, periodMs, clock }: Group): ((b: Excha
 const unevenness = 1 / 5;
 const maxUnevenMs = 10_000;
 
+type TimeOf = (one: Exchange) => { readonly least: number; readonly most: number } | undefined;
+
 /**
- * A bucket that refills in steps, unless the history shows that none fits. Its Reset is at most a step ahead of now, or
- * differs by at most a step from the time at which the bucket would be full if it filled continuously. Remaining rises
- * by at least a step, and at most once in the time of a step. This bounds the time between two steps.
+ * What the history shows of a bucket that refills in steps: bounds of the time between two steps, by Remaining and by
+ * each kind of Reset, and pairs of exchanges with a step between them. Remaining rises by at least a step.
  */
-function bucketInSteps(
-  group: Group,
-  timeOf: (one: Exchange) => { least: number; most: number } | undefined,
-  leastOf: (one: Exchange, ms: number) => number,
-): Family[] {
+function stepsOf(group: Group, timeOf: TimeOf) {
   const { own, limit, periodMs, isExclusive, isAdmitted, admitted, mayReturn } = group;
   const perMs = limit / periodMs;
   let [fromNow, fromFull, shortest, longest] = [0, 0, 0, periodMs];
@@ -188,33 +188,83 @@ function bucketInSteps(
     const last = rises.at(-1)?.[1];
     if (last === undefined || last === a || isBefore(last, a)) rises.push([a, b]);
   }
-  // A Reset as if the bucket filled continuously is considered only for steps of at most half a period.
-  const isNext = fromNow <= fromFull || 2 * fromFull > periodMs;
-  shortest = Math.max(shortest, (isNext ? fromNow : fromFull) - jitter * 1_000);
+  return { fromNow, fromFull, shortest, longest, rises };
+}
+
+/**
+ * What Reset is if a bucket refills in steps: the next step or now, the step at which the bucket is full, or the time
+ * at which it would be full if it filled continuously. The last one is considered only for steps of at most this part
+ * of the period.
+ */
+const resetKinds = ['next', 'full', 'continuous'] as const;
+const continuousShare = 1 / 4;
+
+/**
+ * A bucket that refills in steps, for each kind of Reset that the history permits. Reset is at most a step ahead of
+ * now, or differs by at most a step from the time at which the bucket would be full if it filled continuously.
+ * Remaining rises at most once in the time of a step.
+ */
+function bucketsInSteps(
+  group: Group,
+  timeOf: TimeOf,
+  leastOf: (one: Exchange, ms: number) => number,
+): readonly Family[] {
+  const { own, limit, periodMs } = group;
+  const perMs = limit / periodMs;
+  const steps = stepsOf(group, timeOf);
   // A job that runs every few seconds is late now and then.
-  const uneven = longest < maxUnevenMs ? unevenness : 0;
-  shortest *= 1 - uneven;
-  longest *= 1 + uneven;
-  let earliest = -Infinity;
-  const isTooOften = rises.some(([{ sentAt }, { receivedAt }]) => {
-    earliest = Math.max(sentAt, earliest + shortest);
-    return receivedAt + 1 < earliest;
+  const uneven = steps.longest < maxUnevenMs ? unevenness : 0;
+  const longest = steps.longest * (1 + uneven);
+  return resetKinds.flatMap((kind): Family[] => {
+    const byReset = kind === 'next' ? steps.fromNow : steps.fromFull;
+    const shortest = Math.max(steps.shortest, byReset - jitter * 1_000) * (1 - uneven);
+    let earliest = -Infinity;
+    const isTooOften = steps.rises.some(([{ sentAt }, { receivedAt }]) => {
+      earliest = Math.max(sentAt, earliest + shortest);
+      return receivedAt + 1 < earliest;
+    });
+    if (isTooOften || shortest >= longest) return [];
+    if (kind === 'continuous' && byReset > periodMs * continuousShare) return [];
+    if (kind === 'full' && !areSteps(group, shortest)) return [];
+    /** Whether a step can be between two times of the server's clock. */
+    const mayStep = (from: number, to: number, { reset, remaining }: Exchange): boolean => {
+      if (kind === 'next') return to + lateMs >= reset * 1_000;
+      if (kind === 'continuous' || remaining >= limit) return true;
+      let [first, last] = [reset * 1_000 - lateMs, reset * 1_000 + lateMs];
+      if (to >= first || shortest <= 0) return true;
+      while (to < first) [first, last] = [first - longest, last - shortest];
+      return from <= last;
+    };
+    return [{
+      name: 'a bucket that refills in steps',
+      // A bucket that is only ever filled at once has no fractions.
+      hidden: longest < periodMs ? 1 - epsilon : 0,
+      refill: (a, b) => {
+        const [one, other] = [timeOf(own[a]!), timeOf(own[b]!)];
+        const isBetweenSteps = one !== undefined && other !== undefined && !mayStep(one.least, other.most, own[a]!);
+        const ms = own[b]!.receivedAt - own[a]!.sentAt + 1;
+        return isBetweenSteps ? 0 : (ms < shortest ? longest : ms + longest) * perMs;
+      },
+      most: () => limit,
+      floor: (a) => own[a]!.remaining,
+      // A whole period may begin just after a step.
+      least: (b) => leastOf(own[b]!, periodMs + 2 * longest + tickMs),
+      latest: () => Infinity,
+    }];
   });
-  if (isTooOften || shortest >= longest) return [];
-  return [{
-    name: 'a bucket that refills in steps',
-    // A bucket that is only ever filled at once has no fractions.
-    hidden: longest < periodMs ? 1 - epsilon : 0,
-    refill: (a, b) => {
-      const [one, other, reset] = [timeOf(own[a]!), timeOf(own[b]!), own[a]!.reset * 1_000];
-      const isBetweenSteps = one !== undefined && other !== undefined && isNext && other.most + lateMs < reset;
-      const ms = own[b]!.receivedAt - own[a]!.sentAt + 1;
-      return isBetweenSteps ? 0 : (ms < shortest ? longest : ms + longest) * perMs;
-    },
-    most: () => limit,
-    floor: (a) => own[a]!.remaining,
-    // A whole period may begin just after a step.
-    least: (b) => leastOf(own[b]!, periodMs + 2 * longest + tickMs),
-    latest: () => Infinity,
-  }];
+}
+
+/**
+ * Whether each Reset can be a step, and so is that of another exchange or at least `ms` later. The steps may begin anew
+ * with a full bucket. A request that is given back has no step.
+ */
+function areSteps({ own, limit, isAdmitted }: Group, ms: number): boolean {
+  let last = -Infinity;
+  for (const one of own) {
+    if (one.remaining >= limit || !(isAdmitted(one) || isRefused(one))) continue;
+    const seconds = Math.abs(one.reset - last);
+    if (one.remaining < limit - 1 && seconds > jitter && seconds < ms / 1_000 - jitter) return false;
+    last = Math.max(last, one.reset);
+  }
+  return true;
 }

@@ -77,6 +77,8 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     const [reset, ms] = [a.reset * 1_000, jitter * 1_000];
     return reset - ms > a.receivedAt + clock.most && reset + ms <= b.sentAt + clock.least;
   };
+  /** The largest Remaining if at most so many requests are left. */
+  const shown = (most: number) => (family.roundsUp ? Math.ceil(most - epsilon) : Math.floor(most + epsilon));
   let begin = 0;
   for (const [j, b] of own.entries()) {
     const { received, before, self, mayReturn } = counts[j]!;
@@ -101,9 +103,9 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       if (refill < Infinity) {
         const over = caps[i]! - Math.max(0, received - sent) + refill;
         if (over < beyond) [beyond, beyondFrom] = [over, a];
-        const shown = caps[i]! - known + refill;
-        if (shown < bound) [bound, boundFrom] = [shown, a];
-        if (shown < rise && a.remaining < b.remaining) [rise, riseFrom] = [shown, a];
+        const under = caps[i]! - known + refill;
+        if (under < bound) [bound, boundFrom] = [under, a];
+        if (under < rise && a.remaining < b.remaining) [rise, riseFrom] = [under, a];
       }
       if (!isExclusive) continue;
       const risen = a.remaining + 1 - countedBetween(a, b);
@@ -133,17 +135,16 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
       contradicts('limits.resets', latest!, required, `${b.reset}`);
     } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && mustBeRefused(group, b)) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
-    } else if (b.remaining > bound + epsilon) {
-      const rises = b.remaining > rise + epsilon;
+    } else if (b.remaining > shown(bound)) {
+      const rises = b.remaining > shown(rise);
       const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';
-      const text = `Remaining of at most ${Math.max(0, Math.floor((rises ? rise : bound) + epsilon))}`;
+      const text = `Remaining of at most ${Math.max(0, shown(rises ? rise : bound))}`;
       contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
     } else if (self > 0 && left < -epsilon) {
       contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
-    } else if (!isRefused(b) && b.remaining > Math.ceil(left - epsilon)) {
-      // A fraction of a request may count as none.
+    } else if (!isRefused(b) && b.remaining > shown(left)) {
       const rises = arrived > 0 && own[arrived - 1]!.remaining < b.remaining;
-      const text = `Remaining of at most ${Math.ceil(left - epsilon)}, because of the requests before`;
+      const text = `Remaining of at most ${shown(left)}, because of the requests before`;
       contradicts(rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls', b, text, `${b.remaining}`);
     } else if (promised >= 1 - epsilon && !isBanned(b) && group.isShort) {
       const text = `admitted, because ${Math.ceil(promised - epsilon)} of the promised requests must be left`;

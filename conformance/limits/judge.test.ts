@@ -44,6 +44,39 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 2, maxLength: 14 },
 );
 
+type History = [world: World, taken: readonly Step[], seed: string, lost: number];
+
+const world10: World = {
+  ...{ limit: 10, latencyMs: 1, offsetMs: 0, round: 'up', cachesDate: false, others: false },
+  failures: 'counts',
+};
+
+/** Histories in which a conforming limiter once failed, by its id. */
+const histories: Readonly<Record<string, readonly History[]>> = {
+  'bucket that refills every 10 s, resetIsFull': [[
+    { ...world10, limit: 100, latencyMs: 2_500, round: 'down' },
+    [
+      { burst: 64, connections: 2 }, { trickle: 1, everyMs: 700, names: ['small'] },
+      { trickle: 9, everyMs: 0, names: ['small'] }, { burst: 30, connections: 4 }, { wait: 'Retry-After' },
+      { trickle: 1, everyMs: 0, names: ['small'] },
+    ],
+    'Y;', 0,
+  ]],
+  'bucket that refills every 30 s, resetIsFull': [[
+    { ...world10, latencyMs: 2_500, failures: 'gives back' },
+    [{ trickle: 2, everyMs: 0, names: [failing] }, { burst: 64, connections: 2 }, { pauseMs: 200 }],
+    '', 0,
+  ]],
+  'shares from first': [[
+    world10,
+    [
+      { trickle: 22, everyMs: 2_500, names: ['small'] }, { pauseMs: 61_000 },
+      { trickle: 6, everyMs: 700, names: ['small'] }, { burst: 1 }, { trickle: 1, everyMs: 0, names: ['small'] },
+    ],
+    '', 0,
+  ]],
+};
+
 function violations(exchanges: readonly Exchange[], isExclusive: boolean) {
   return [...judge(exchanges, isExclusive)].flatMap(([, { contradiction }]) => contradiction ?? []);
 }
@@ -71,7 +104,7 @@ describe('no history of a conforming limiter, and no part of one, is a violation
             assert.fail(`${id}: #${from.number} then #${at.number}: ${required}: ${received}\n${shown(part)}`);
           }
         }),
-        { numRuns: 60 },
+        { numRuns: 60, examples: [...(histories[limiter.id] ?? [])] },
       );
     });
   }
