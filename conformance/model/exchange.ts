@@ -138,9 +138,13 @@ export const headersOfGet: Dimension = headerRows(
   ...open('service.status', { Range: { Range: 'bytes=0-9' } }, (headers) => withRefusable(headers, [206, 416])),
 );
 
-/** The headers of a request with a body. A server may refuse to send an interim response (417). */
+/**
+ * The headers of a request with a body. A server may refuse to send an interim response (417), and must ignore a Range
+ * (RFC 9110, section 14.2).
+ */
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
+  ...valuesOf('Range', 'bytes=0-9'),
   ...open('service.status', { Expect: { Expect: '100-continue' } }, (headers) => withRefusable(headers, [417])),
 );
 
