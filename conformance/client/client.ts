@@ -285,11 +285,12 @@ export class Client {
       if (error instanceof TooSlow) this.#slow++;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
     } finally {
-      this.#counts[key].ended++;
+      for (const charged of chargedBy(request)) this.#counts[charged].ended++;
     }
   }
 
-  #count({ credential: { key } }: Request): void {
+  #count(request: Request): void {
+    const { key } = request.credential;
     if (this.#interruption !== undefined) throw this.#interruption;
     if (this.sent.withKey + this.sent.withoutKey >= this.maxRequests)
       throw new NoRequestsLeft(`--max-requests ${this.maxRequests} is reached`);
@@ -301,9 +302,14 @@ export class Client {
       throw new NoRequestsLeft(`a run sends at most ${this.maxKeyless} requests without a valid key`, false);
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
-    this.#counts[key].sent++;
+    for (const charged of chargedBy(request)) this.#counts[charged].sent++;
     this.#pacers[key].sending(this.#options.clock.now());
   }
+}
+
+/** The keys that may be charged for a request: a server may accept a credential that the specification leaves open. */
+function chargedBy({ credential: { key }, open }: Request): readonly Credential['key'][] {
+  return key === 'none' && open === true ? ['none', 'main'] : [key];
 }
 
 /** 1, 2, 4 … s, at most a minute, plus up to a quarter at random, so that clients do not retry at the same time. */

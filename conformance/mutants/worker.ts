@@ -17,8 +17,11 @@ export interface Job {
   /** A fault of a family. */
   readonly fault?: string;
   readonly seed: number;
-  /** `full`: everything is allowed, with a separate key for --exhaust. `free`: a default run with a Free key. */
-  readonly mode: 'full' | 'free';
+  /**
+   * `full`: everything is allowed, with a separate key for --exhaust. `free`: a default run with a Free key. `single`:
+   * the same with --exhaust, which uses up the limit of the only key.
+   */
+  readonly mode: 'full' | 'free' | 'single';
   /** Whether to use the system clock, with real waits. */
   readonly realTime: boolean;
 }
@@ -70,7 +73,7 @@ async function run(job: Job): Promise<Outcome> {
       strict: false,
       write: true,
       readOnly: false,
-      exhaust: full,
+      exhaust: job.mode !== 'free',
       ...(full && { exhaustKey, plan: 'free' }),
     },
     clock,
