@@ -6,6 +6,7 @@ import { longWindowMs } from '../client/pacing.ts';
 import { listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { exchangeOf } from '../limits/exchange.ts';
+import { jitter } from '../limits/group.ts';
 import { dayMs, toleranceMs } from '../client/limit-readings.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
@@ -39,8 +40,11 @@ export const dayLimitChecks: readonly Check[] = [
       await t.client.room(t.exhaustKey.key, 1);
       const [response] = await t.sendTogether([small]);
       await needRecovery(t, response!);
-      // A 429 may describe the minute.
-      if (response!.status !== 429) remaining = response!.integer('x-ratelimit-remaining') ?? Infinity;
+      // Any response may describe the minute.
+      const { limit, remaining: left, reset } = response!.rateLimits ?? {};
+      if (limit === day.limit && Math.abs(reset! - day.reset) <= jitter) remaining = left!;
+      else if (response!.status !== 429) remaining--;
+      else if ((exchangeOf(response!)?.retryAfterMs ?? 0) > longWindowMs) remaining = 0;
     }
     await t.sleep(minuteMs, 'a new minute, so that only the day can be used up');
     needSameDay(t, day.reset);

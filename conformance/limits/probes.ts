@@ -128,6 +128,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
   /** Sends as many requests as remain, in halves, so that a server that admits fewer refuses few, and then `more`. */
   const useUp = async (last: Exchange, more: number, usual = [small, ...reads]): Promise<Exchange> => {
     let left = last.remaining;
+    untilEnd(last); // it may describe the day, unlike the exchange before
     if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
     for (let first = true; ; first = false) {
       const count = left > lastFew ? Math.ceil(left / 2) : left + more;
