@@ -92,7 +92,8 @@ async function needExhausted(t: CheckContext): Promise<void> {
       };
       // Only an operation that succeeds shows whether a request is admitted.
       const others: Request[] = [];
-      for (const request of await t.fixtures.operations(t.exhaustKey)) {
+      const operations = await t.fixtures.operations(t.exhaustKey);
+      for (const request of [...operations, ...t.fixtures.large(t.exhaustKey)]) {
         if ((await t.send(request)).status < 300) others.push(request);
         await sendOther();
       }

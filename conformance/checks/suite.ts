@@ -64,8 +64,8 @@ export interface Estimate {
   readonly seconds: number;
 }
 
-/** The animals that `--exhaust` creates: one to see whether createPet works, one at first, one in each of three windows. */
-const atLimitCreates = 5;
+/** The animals that `--exhaust` creates: two to see whether they can be created, two at first, two in each window. */
+const atLimitCreates = 10;
 
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {

@@ -5,7 +5,7 @@
  * - In more than a minute: single requests, mostly such as fail, which show whether requests become available although
  *   others are sent before Reset, and whether errors lead to refusals.
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
- *   and more if it is admitted, because requests may have returned to a bucket.
+ *   and more if it is admitted, because requests may have returned to a bucket; and one after the earliest Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
  *   one; as many requests as remain, and one more afterwards; then one at Reset and one after Retry-After, the earlier
  *   first, until one is admitted. The client obeys the headers here, so the server has no reason for a ban.
@@ -183,6 +183,15 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
     return last;
   };
 
+  /** Sends a request after the earliest Retry-After, if that is before Reset or before the other ones. */
+  const afterEarliest = async (refusal: Exchange): Promise<Exchange> => {
+    const untilRetry = retryAt - refusal.receivedAt;
+    const until = Math.max(refusal.retryAfterMs ?? 0, refusal.reset * 1_000 - prober.serverTime());
+    if (untilRetry > until - 2 * turnMs) return refusal;
+    await prober.sleep(Math.max(0, untilRetry), 'the earliest Retry-After of several 429');
+    return one();
+  };
+
   /** The first exchange of a window, if possible. */
   const fresh = async (last: Exchange): Promise<Exchange> => {
     await prober.sleep(Math.max(0, untilEnd(last)) + turnMs, 'a new window of the key that is brought to its limit');
@@ -219,6 +228,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
   for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) last = await atLimit(last, request);
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
+  else if (isRefused(last)) last = await afterEarliest(last);
 
   // A new window.
   last = await fresh(last);

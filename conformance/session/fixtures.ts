@@ -10,6 +10,9 @@ import { twinNames } from '../model/names.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
 
+/** The length of a name that makes a body longer than those of other requests. Some servers refuse longer ones. */
+const longName = 200;
+
 /** The number of animals of each status that `needMany` creates: in all, more than the largest limit. */
 const ofEachStatus = 34;
 
@@ -188,6 +191,14 @@ export class Fixtures {
       listOrders(credential),
     ];
     return credential.key === 'none' ? requests.map(({ mustBe: _, ...request }) => request) : requests;
+  }
+
+  /** Requests of which a server may have more to do: a large page and a long name. */
+  large(credential: Credential): readonly Request[] {
+    const pet = this.newPet();
+    // A server may refuse the name.
+    const { mustBe: _, ...create } = createPet(credential, { ...pet, name: pet.name.padEnd(longName, '.') });
+    return [listPets(credential, { limit: 100 }), ...(this.#session.mayWrite ? [create] : [])];
   }
 
   /** Requests that fail although the key is valid. */
