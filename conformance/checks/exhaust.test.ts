@@ -8,7 +8,10 @@ import { run, session, failuresText, verdicts } from '../testing/sessions.ts';
 
 const apiKey = 'test_Kb7rT2xVq9KdLw4sHc8NpZa3';
 
-const chosen = ['lax', 'sliding', 'first request', 'rounded', 'truncated', 'bucket', 'smaller share'];
+const chosen = [
+  ...['lax', 'sliding', 'first request', 'rounded', 'truncated', 'bucket'],
+  ...['smaller share', 'shares of attempts'],
+];
 
 for (const variant of [undefined, ...variants.filter(({ id }) => chosen.includes(id))]) {
   for (const write of [true, false]) {

@@ -133,14 +133,14 @@ function judgeFamily(group: Group, family: Family, most = Infinity): Findings {
     } else if (family.isFixed && isEarly && group.isShort && b.reset < latest!.reset + (minuteMs - lateMs) / 1_000) {
       const required = `Reset ${latest!.reset}, or a minute later`;
       contradicts('limits.resets', latest!, required, `${b.reset}`);
-    } else if (self > 0 ? beyond < -epsilon : beyond < 1 - epsilon && mustBeRefused(group, b)) {
+    } else if (shown(beyond) < (self > 0 ? 0 : 1) && (self > 0 || mustBeRefused(group, b))) {
       contradicts('limits.refuses', beyondFrom, '429, because no request can be left', `${b.status}`);
     } else if (b.remaining > shown(bound)) {
       const rises = b.remaining > shown(rise);
       const id = rises ? 'limits.remaining-never-rises' : 'limits.remaining-falls';
       const text = `Remaining of at most ${Math.max(0, shown(rises ? rise : bound))}`;
       contradicts(id, rises ? riseFrom : boundFrom, text, `${b.remaining}`);
-    } else if (self > 0 && left < -epsilon) {
+    } else if (self > 0 && shown(left) < 0) {
       contradicts('limits.refuses', b, '429, because the requests before have used up the limit', `${b.status}`);
     } else if (!isRefused(b) && b.remaining > shown(left)) {
       const rises = arrived > 0 && own[arrived - 1]!.remaining < b.remaining;

@@ -96,9 +96,11 @@ function waitsOf(group: Group, isWhole: boolean) {
       const endOf = (one: Exchange) => one.receivedAt + (one.retryAfterMs ?? Infinity);
       const announced = a.retryAfterMs === undefined ? b.sentAt + reset - now : endOf(a);
       const isNew = !ownRefusals.some((one) => isBefore(one, a) && endOf(one) >= endOf(b) - lateMs);
+      // A limiter may count refused requests. Then one that was sent too early makes the wait longer.
+      const isExtended = () => ownRefusals.some((one) => isBefore(a, one) && isBefore(one, b) && endOf(one) > b.sentAt);
       if (countedBetween(a, b) > 1 && isNew && (isBanned(b) || endOf(b) > announced + lateMs)) continue;
       const seconds = (ms: number) => `${Math.ceil(ms / 1_000)} s`;
-      if (waited && hasSteadyClock && isRefused(a)) {
+      if (waited && hasSteadyClock && isRefused(a) && !isExtended()) {
         const wait = seconds(a.retryAfterMs!);
         const required = `the request admitted, because it was sent after the ${wait} of Retry-After`;
         contradictions.push({ id: 'limits.recovers', at: b, from: a, required, received: `${b.status}` });

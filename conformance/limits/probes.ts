@@ -5,7 +5,7 @@
  * - In more than a minute: single requests, mostly such as fail, which show whether requests become available although
  *   others are sent before Reset, and whether errors lead to refusals.
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
- *   and more if it is admitted, because requests may have returned to a bucket; and one after the earliest Retry-After.
+ *   and more if it is admitted, because requests may have returned to a bucket; and one after an early Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
  *   one; as many requests as remain, and one more afterwards; then one at Reset and one after Retry-After, the earlier
  *   first, until one is admitted. The client obeys the headers here, so the server has no reason for a ban.
@@ -106,11 +106,14 @@ const clockAccuracy = 1 / 32;
 export async function exhaust<T>(prober: Prober<T>, { small, others, reads, failing }: Kinds<T>): Promise<void> {
   /** When a request may be sent again, by the kit's clock, according to the 429 that states the earliest time. */
   let retryAt = Infinity;
+  /** Whether a later 429 stated an earlier time. */
+  let isShortened = false;
   const send = async (requests: readonly T[]): Promise<readonly Exchange[]> => {
     const exchanges = await prober.send(requests);
-    if (exchanges.some(hasSucceeded)) retryAt = Infinity;
-    for (const { receivedAt, retryAfterMs = Infinity } of exchanges.filter(isRefused))
-      retryAt = Math.min(retryAt, receivedAt + retryAfterMs);
+    if (exchanges.some(hasSucceeded)) [retryAt, isShortened] = [Infinity, false];
+    const ends = exchanges.filter(isRefused).map(({ receivedAt, retryAfterMs = Infinity }) => receivedAt + retryAfterMs);
+    isShortened ||= retryAt < Infinity && ends.some((end) => end < retryAt - 2 * turnMs);
+    retryAt = Math.min(retryAt, ...ends);
     return exchanges;
   };
   const one = async (request = small): Promise<Exchange> => {
@@ -183,12 +186,16 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
     return last;
   };
 
-  /** Sends a request after the earliest Retry-After, if that is before Reset or before the other ones. */
+  /**
+   * Sends a request after the last Retry-After, if that is before Reset, or after one that is earlier than another one
+   * before it. A limiter that counts refused requests may make the wait longer, but not shorter.
+   */
   const afterEarliest = async (refusal: Exchange): Promise<Exchange> => {
-    const untilRetry = retryAt - refusal.receivedAt;
-    const until = Math.max(refusal.retryAfterMs ?? 0, refusal.reset * 1_000 - prober.serverTime());
-    if (untilRetry > until - 2 * turnMs) return refusal;
-    await prober.sleep(Math.max(0, untilRetry), 'the earliest Retry-After of several 429');
+    const [untilEarly, untilRetry] = [retryAt - refusal.receivedAt, refusal.retryAfterMs ?? Infinity];
+    const untilReset = refusal.reset * 1_000 - prober.serverTime();
+    const until = isShortened ? untilEarly : untilRetry;
+    if (!isShortened && untilRetry > untilReset - 2 * turnMs) return refusal;
+    await prober.sleep(Math.max(0, until), 'an early Retry-After of a 429');
     return one();
   };
 
