@@ -24,6 +24,12 @@ export type Verdicts = ReadonlyMap<RequirementId, Verdict>;
 /** How far apart two times in whole seconds may be if they describe the same moment. */
 const wholeMs = 1_000;
 
+/**
+ * How long after Reset a window by the clock must have ended: it may begin at a fraction of a second. The probes at
+ * Reset are later (afterResetMs).
+ */
+const partMs = 500;
+
 /** The verdicts on the history of one key. `isExclusive`: no other client uses the key. */
 export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
@@ -80,7 +86,7 @@ function waitsOf(group: Group, isWhole: boolean) {
       const reset = a.reset * 1_000;
       const now = clock === undefined || b.date === undefined ? -Infinity : b.sentAt + clock.least;
       // A limiter with fractions of requests may cut off the fraction of a second of its Reset.
-      const isLater = now >= reset + (isWhole ? 0 : wholeMs);
+      const isLater = now >= reset + (isWhole ? partMs : wholeMs);
       if (isAdmitted(b)) {
         if (waited && isRefused(a)) judged.set('limits.recovers', [b]);
         if (now >= reset) judged.set('limits.resets', [b]);
