@@ -1,5 +1,6 @@
 /** All families of faults. Their authors knew the specification but not the checks. */
 import { faultsOf, type Family, type Fault } from './family.ts';
+import { fourthFamilies } from './fourth-faults.ts';
 import { inputFamilies } from './input-faults.ts';
 import { laterFamilies } from './later-faults.ts';
 import { laterLimitFamilies } from './later-limit-faults.ts';
@@ -17,6 +18,7 @@ export const addedFamilies: readonly Family[] = [
   ...laterLimitFamilies,
   ...thirdFamilies,
   ...thirdLimitFamilies,
+  ...fourthFamilies,
 ];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];

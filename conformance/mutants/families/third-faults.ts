@@ -20,7 +20,7 @@ import {
 import { becomeError, chained, fault, type Draw, type Family } from './family.ts';
 import type { Random } from './random.ts';
 
-type Row<T> = readonly [text: string, value: T];
+export type Row<T> = readonly [text: string, value: T];
 
 const family = (name: string, draw: (random: Random) => Draw): Family => ({ name, draw });
 
@@ -28,7 +28,7 @@ const family = (name: string, draw: (random: Random) => Draw): Family => ({ name
 const rawBodies = new WeakMap<Exchange, string>();
 
 /** Sends another status, type and text instead of some responses; without a text, an empty body. */
-function sending(kind: Kind, status: number, [type, text]: readonly [type?: string, text?: string]): Change {
+export function sending(kind: Kind, status: number, [type, text]: readonly [type?: string, text?: string]): Change {
   return {
     ...responses(kind, (response, exchange) => {
       Object.assign(response, { status, body: text === undefined ? undefined : '' });
@@ -40,7 +40,7 @@ function sending(kind: Kind, status: number, [type, text]: readonly [type?: stri
 }
 
 /** The bodies of errors that a framework writes by itself. */
-const frameworkErrors: readonly Row<readonly [type?: string, text?: string]>[] = [
+export const frameworkErrors: readonly Row<readonly [type?: string, text?: string]>[] = [
   ['an HTML page', ['text/html; charset=utf-8', '<!doctype html><title>Error</title><h1>Error</h1>']],
   ['plain text', ['text/plain; charset=utf-8', 'Error']],
   ['a problem document', ['application/problem+json', '{"type":"about:blank","title":"Error","status":400}']],
@@ -55,15 +55,17 @@ const frameworkErrors: readonly Row<readonly [type?: string, text?: string]>[] =
 
 const bodyOf = (exchange: Exchange): Json | undefined => attempt(() => readJson(exchange.body));
 
-function fieldsOf(exchange: Exchange): JsonObject {
+/** The fields of the body of a request; none if it is not an object. */
+export function fieldsOf(exchange: Exchange): JsonObject {
   const body = bodyOf(exchange);
   return body instanceof Map ? body : new Map<string, Json>();
 }
 
-const isValid: Kind = (response) => response.status === 200 || response.status === 201;
+/** Responses that succeed. */
+export const isValid: Kind = (response) => response.status === 200 || response.status === 201;
 
 /** Changes the names that some responses show. */
-const places: readonly Row<(change: (name: string) => Json) => Change>[] = [
+export const places: readonly Row<(change: (name: string) => Json) => Change>[] = [
   ['every response', (change) => shown('all', (fields, { name }) => void fields.set('name', change(name)))],
   [
     'getPet and lists, but not the 201',
@@ -560,7 +562,8 @@ function unusualId(random: Random): Row<(id: bigint) => boolean> {
   ]);
 }
 
-const int64Of = ({ operation, path }: Exchange): bigint | undefined =>
+/** The id in the path of a getPet, or undefined if it is no int64. */
+export const int64Of = ({ operation, path }: Exchange): bigint | undefined =>
   operation === 'get' && /^\/pets\/-?\d{1,19}$/.test(path) ? BigInt(path.slice('/pets/'.length)) : undefined;
 
 const petAt = ({ world }: Exchange, id: bigint | undefined): Pet | undefined => world.pets.get(String(id));
