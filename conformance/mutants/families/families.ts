@@ -1,6 +1,7 @@
 /** All families of faults. Their authors knew the specification but not the checks. */
 import { faultsOf, type Family, type Fault } from './family.ts';
 import { fourthFamilies } from './fourth-faults.ts';
+import { fourthLimitFamilies } from './fourth-limit-faults.ts';
 import { inputFamilies } from './input-faults.ts';
 import { laterFamilies } from './later-faults.ts';
 import { laterLimitFamilies } from './later-limit-faults.ts';
@@ -19,6 +20,7 @@ export const addedFamilies: readonly Family[] = [
   ...thirdFamilies,
   ...thirdLimitFamilies,
   ...fourthFamilies,
+  ...fourthLimitFamilies,
 ];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];

@@ -23,7 +23,7 @@ import {
 } from './limiters.ts';
 import type { Random } from './random.ts';
 
-const kinds: readonly (readonly [text: string, kind: Kind])[] = [
+export const kinds: readonly (readonly [text: string, kind: Kind])[] = [
   ['a window by the clock', fixedByClock],
   ['a window from the first request', fixedFromFirst],
   ['a sliding log', slidingLog],
@@ -33,13 +33,13 @@ const kinds: readonly (readonly [text: string, kind: Kind])[] = [
   ['a bucket by the token', bucketByToken],
   ['GCRA', gcra],
 ];
-const fixedKinds = kinds.slice(0, 2);
+export const fixedKinds = kinds.slice(0, 2);
 
-const operations = ['list', 'create', 'get'] as const;
-const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+export const operations = ['list', 'create', 'get'] as const;
+export const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 /** Counts with this kind for the minute, and with a day by the clock. */
-function counting(minute: Kind, refuse?: (state: WindowState, limit: number, now: number) => WindowState) {
+export function counting(minute: Kind, refuse?: (state: WindowState, limit: number, now: number) => WindowState) {
   const limiter = { id: '', text: '', minute, day: fixedByClock, shows: 'fewer', readsAfterHits: false } as const;
   const { left, admitted, count } = limiterHooks(
     limiter,
@@ -62,7 +62,7 @@ function countingBy(kind: Kind, take: Kind['take'], chosen: (exchange: Exchange)
 }
 
 /** A value for each server, and for each Authorization header if `byKey`. */
-function stateOf<T extends object>(make: () => T, byKey = false): (exchange: Exchange) => T {
+export function stateOf<T extends object>(make: () => T, byKey = false): (exchange: Exchange) => T {
   const states = new WeakMap<World, Map<string, T>>();
   return ({ world, authorization }) => {
     const ofWorld = states.get(world) ?? new Map<string, T>();
@@ -77,17 +77,17 @@ function stateOf<T extends object>(make: () => T, byKey = false): (exchange: Exc
 const connections = stateOf(() => new Map<number, number>());
 
 /** The number of a connection in the order in which they were first used: ports of clients often have one parity. */
-function connectionNumber(exchange: Exchange): number {
+export function connectionNumber(exchange: Exchange): number {
   const known = connections(exchange);
   if (!known.has(exchange.connection)) known.set(exchange.connection, known.size);
   return known.get(exchange.connection)!;
 }
 
-const isRefused: ResponseKind = ({ status }) => status === 429;
-const hasKey: ResponseKind = ({ status }) => status !== 401;
+export const isRefused: ResponseKind = ({ status }) => status === 429;
+export const hasKey: ResponseKind = ({ status }) => status !== 401;
 
 /** A part of the responses with a valid key, with words for it. */
-function someResponses(random: Random): readonly [text: string, kind: ResponseKind] {
+export function someResponses(random: Random): readonly [text: string, kind: ResponseKind] {
   const operation = random.pick(operations);
   return random.pick<readonly [string, ResponseKind]>([
     [`every response of ${nameOf(operation)}`, (...one) => hasKey(...one) && of(operation)(...one)],
@@ -217,7 +217,7 @@ const noExpiry: Family = {
 };
 
 /** Whether a value differs from that of the request before. */
-function stateChanged(valueOf: (exchange: Exchange) => string): (exchange: Exchange) => boolean {
+export function stateChanged(valueOf: (exchange: Exchange) => string): (exchange: Exchange) => boolean {
   const last = stateOf(() => ({ value: '' }));
   return (exchange) => {
     const state = last(exchange);
