@@ -1,6 +1,14 @@
 /** Conforming servers whose limits show how they are deployed: proxies, several machines, background jobs. */
-import { limiterHooks, limiters, tokenBucket, type Kind } from './families/limiters.ts';
-import { base, type Exchange, type Hooks, type Rates } from './server/hooks.ts';
+import {
+  fixedByClock,
+  limiterHooks,
+  limiters,
+  tokenBucket,
+  type Kind,
+  type WindowState,
+} from './families/limiters.ts';
+import { base, type Exchange, type Hooks, type Rates, type World } from './server/hooks.ts';
+import { integerOf } from './table/changes.ts';
 import type { Variant } from './variant.ts';
 
 const minuteMs = 60_000;
@@ -42,6 +50,32 @@ const unevenBucket: Kind = {
   },
   take: (state, size, now) => tokenBucket.take(state, size, ticksAround(now)[0]),
 };
+
+/** A minute of the clock and a bucket at once. Reset is when the whole limit is available again. */
+const windowAndBucket: Kind = {
+  look: (state, size, now) => {
+    const window = fixedByClock.look(state, size, now);
+    const bucket = tokenBucket.look(bucketOf(state), size, now);
+    return {
+      remaining: Math.min(window.remaining, bucket.remaining),
+      retryAfterMs: Math.max(window.retryAfterMs, bucket.retryAfterMs),
+      resetMs: Math.max(window.remaining < size.limit ? window.resetMs : now, bucket.resetMs),
+    };
+  },
+  take: (state, size, now) => {
+    const { at, used } = tokenBucket.take(bucketOf(state), size, now);
+    return { ...fixedByClock.take(state, size, now), times: [at, used] };
+  },
+};
+
+/** The bucket of `windowAndBucket`, which has its state where a log has its times. */
+function bucketOf(state: WindowState): WindowState {
+  const [at = 0, used = 0] = state.times;
+  return { ...state, at, used };
+}
+
+/** When the last response to each key will have been sent. */
+const busyUntil = new WeakMap<World, Map<string, number>>();
 
 const replaceDate =
   (headers: string[], time: number): string[] =>
@@ -114,5 +148,83 @@ export const deploymentVariants: readonly Variant[] = [
     id: 'uneven ticks',
     text: 'A bucket that a job refills after 4, 6 and 5 s in turn; Reset is when it is full.',
     hooks: limiterHooks({ ...limiters[0]!, minute: unevenBucket }),
+  },
+  {
+    id: 'window and bucket',
+    text: 'A minute of the clock and a bucket must both have room; Reset is when the whole limit is available again.',
+    hooks: limiterHooks({ ...limiters[0]!, minute: windowAndBucket }),
+  },
+  {
+    id: 'clock ahead',
+    text: 'Its clock, and so Date and Reset, is 95 s ahead of that of the client.',
+    hooks: { time: (now) => now + 95_000 },
+  },
+  {
+    id: 'closing',
+    text: 'Every refusal and every tenth response closes the connection.',
+    hooks: {
+      write: (to, status, headers, body, exchange) => {
+        const closes = status === 429 || exchange.world.requests % 10 === 0;
+        base.write(to, status, closes ? [...headers, 'Connection', 'close'] : headers, body, exchange);
+      },
+    },
+  },
+  {
+    id: 'Retry-After in advance',
+    text: 'A response after which no request remains already has the Retry-After of a refusal.',
+    hooks: {
+      response: (response, exchange) => {
+        const isLast = response.status !== 401 && response.status !== 429;
+        if (isLast && integerOf(response, 'X-RateLimit-Remaining') === 0) {
+          const ms = integerOf(response, 'X-RateLimit-Reset') * 1_000 - exchange.now;
+          response.headers.push(['Retry-After', String(Math.max(1, Math.ceil(ms / 1_000)))]);
+        }
+        return response;
+      },
+    },
+  },
+  {
+    id: 'Retry-After of another clock',
+    text: 'Retry-After is a date by the clock of the limiter; Date is that of a proxy, which is 5 s behind.',
+    hooks: {
+      retryAfter: (ms, { now }) => new Date(Math.ceil((now + ms) / 1_000) * 1_000).toUTCString(),
+      write: (to, status, headers, body, exchange) =>
+        base.write(to, status, replaceDate(headers, exchange.now - 5_000), body, exchange),
+    },
+  },
+  {
+    id: 'routes before limits',
+    text: 'Paths and methods that do not exist are neither counted nor refused; their headers show the key.',
+    hooks: {
+      admitted: (rates, exchange) => exchange.operation === 'other' || base.admitted(rates, exchange),
+      counts: ({ operation }) => operation !== 'other',
+    },
+  },
+  {
+    id: 'capitals',
+    text: 'The names of all headers are in capitals, with white space around most values.',
+    hooks: {
+      write: (to, status, headers, body, exchange) => {
+        // Some parsers accept no tab in Content-Length.
+        const around = (text: string, name: string) => (name === 'Content-Length' ? text : `  ${text}\t `);
+        const sent = headers.map((text, i) => (i % 2 === 0 ? text.toUpperCase() : around(text, headers[i - 1]!)));
+        base.write(to, status, sent, body, exchange);
+      },
+    },
+  },
+  {
+    id: 'one at a time',
+    text: 'A key has one request at a time, which takes 2 ms; the others wait.',
+    hooks: {
+      write: (...sent) => {
+        const { authorization, world } = sent[4];
+        const ofWorld = busyUntil.get(world) ?? new Map<string, number>();
+        busyUntil.set(world, ofWorld);
+        // The responses wait in real time, whatever the clock of the limits is.
+        const until = Math.max(ofWorld.get(authorization) ?? 0, Date.now()) + 2;
+        ofWorld.set(authorization, until);
+        setTimeout(() => base.write(...sent), until - Date.now());
+      },
+    },
   },
 ];
