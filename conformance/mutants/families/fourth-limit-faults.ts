@@ -958,8 +958,8 @@ const wrappedTime: Family = {
     };
     return fault(
       '8',
-      `${isLog ? 'The times of a log are' : 'The beginning of a window is'} stored in ${type}, which wrap around; a time ` +
-        `that seems to be in the future ${isForgotten ? 'is forgotten' : 'seems to be now'}.`,
+      `${isLog ? 'The times of a log are' : 'The beginning of a window is'} stored in ${type}, which wrap around; a ` +
+        `time that seems to be in the future ${isForgotten ? 'is forgotten' : 'seems to be now'}.`,
       counting(kind),
     );
   },
