@@ -178,7 +178,8 @@ function mustBeRefused(group: Group, one: Exchange): boolean {
   if (isRefused(one)) return false;
   const hasCounted = group.admitted.list.some(({ name, receivedTurn }) =>
     name === one.name && receivedTurn < one.sentTurn);
-  return group.counted.has(failureOf(one)) || (hasCounted && isFirstRefusal(group, one));
+  // A ban may have another status, but not that of a server error.
+  return group.counted.has(failureOf(one)) || (hasCounted && (one.status >= 500 || isFirstRefusal(group, one)));
 }
 
 /** The family of a key's limiter, as far as its history shows it. In a fixed window, Reset does not move. */

@@ -7,7 +7,7 @@ import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
-/** The error statuses of the specification whose body is an Error. It leaves the body of a 429 open. */
+/** The error statuses of the specification whose body is an Error. It leaves the shape of the body of a 429 open. */
 const errorStatuses = [400, 401, 404];
 
 /** The requirements on the fields of a Pet. */
@@ -145,7 +145,8 @@ function acceptingRequirement({ operation, limit, status }: Request): Requiremen
 
 function isJson(response: Response): Judgement {
   const { status, body } = response;
-  if (!isOfOperation(response) || body.length === 0 || ![200, 201, ...errorStatuses].includes(status)) return undefined;
+  if (!isOfOperation(response) || body.length === 0) return undefined;
+  if (![200, 201, 429, ...errorStatuses].includes(status)) return undefined;
   const problem = jsonProblem(response);
   return must(problem === undefined, 'JSON in UTF-8, with one Content-Type: application/json', problem!);
 }
