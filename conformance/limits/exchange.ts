@@ -31,6 +31,12 @@ export function exchangeOf(response: Response): Exchange | undefined {
   return { key, name, status, ...rateLimits, retryAfterMs: waitMs, date, ...moments, response: response.light() };
 }
 
+/** The same exchange, with the time at which the kit received it as its Date. */
+export function datedByKit(one: Exchange): Exchange {
+  const date = Math.floor(one.receivedAt / 1_000) * 1_000;
+  return { ...one, date, retryAfterMs: isRefused(one) ? retryAfterMs(one.response, date) : undefined };
+}
+
 /** Whether one response arrived before the other request was sent. Concurrent exchanges have no order. */
 export function isBefore(one: Exchange, other: Exchange): boolean {
   return one.receivedTurn < other.sentTurn;

@@ -65,6 +65,16 @@ export function familiesOf(group: Group): readonly Family[] {
     least: (b) => leastOf(at(b), sixtyAgo),
     latest: (_, now) => now + periodMs + 2 * tickMs,
   });
+  const bucket: Family = {
+    name: 'a token bucket',
+    hidden: 1 - epsilon,
+    refill: (a, b) => (at(b).receivedAt - at(a).sentAt + 1) * perMs,
+    most: () => limit,
+    floor: (a, b) =>
+      Math.min(limit, at(a).remaining + perMs * Math.max(0, at(b).sentAt - at(a).receivedAt - 1 - tickMs)),
+    least: (b) => leastOf(at(b), sixtyAgo),
+    latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
+  };
   return [
     {
       name: 'a fixed window',
@@ -100,19 +110,38 @@ export function familiesOf(group: Group): readonly Family[] {
       },
       latest: (_, now) => now + 2 * periodMs + 2 * tickMs,
     },
-    {
-      name: 'a token bucket',
-      hidden: 1 - epsilon,
-      refill: (a, b) => (at(b).receivedAt - at(a).sentAt + 1) * perMs,
-      most: () => limit,
-      floor: (a, b) =>
-        Math.min(limit, at(a).remaining + perMs * Math.max(0, at(b).sentAt - at(a).receivedAt - 1 - tickMs)),
-      least: (b) => leastOf(at(b), sixtyAgo),
-      latest: ({ remaining }, now) => now + (limit - remaining) / perMs + 2 * tickMs,
-    },
+    bucket,
+    ...bucketAndWindow(group, timeOf, bucket),
     ...bucketsInSteps(group, timeOf, leastOf),
     ...segmentsOf(group).map((until) => logUntil('a sliding log in segments', tickMs, until)),
   ];
+}
+
+/**
+ * A bucket and a window at once, which have the same limit; the headers describe the one with fewer requests left. It
+ * is considered if some Resets are too late for the bucket, all of these are ends of windows, and others are not.
+ */
+function bucketAndWindow({ own, periodMs }: Group, timeOf: TimeOf, bucket: Family): readonly Family[] {
+  const isLate = (one: Exchange): boolean => one.reset * 1_000 > bucket.latest(one, timeOf(one)?.most ?? Infinity);
+  const base = own.find(isLate)?.reset;
+  if (base === undefined) return [];
+  const periods = ({ reset }: Exchange): number => ((reset - base) * 1_000) / periodMs;
+  const isEnd = (one: Exchange): boolean =>
+    Math.abs(periods(one) - Math.round(periods(one))) * periodMs <= jitter * 1_000;
+  if (own.every(isEnd) || own.some((one) => isLate(one) && !isEnd(one))) return [];
+  const windowAt = (time: number): number => Math.floor((time - base * 1_000) / periodMs);
+  const latenessMs = jitter * 1_000;
+  return [{
+    ...bucket,
+    name: 'a bucket and a window',
+    refill: (a, b) => {
+      const [one, other] = [timeOf(own[a]!)!, timeOf(own[b]!)!];
+      const isSameWindow = windowAt(one.least - latenessMs) === windowAt(other.most + latenessMs);
+      return isSameWindow ? bucket.refill(a, b) : Infinity;
+    },
+    floor: (a) => own[a]!.remaining,
+    latest: (one, now) => Math.max(bucket.latest(one, now), now + periodMs + lateMs),
+  }];
 }
 
 /** The numbers of segments of a sliding log that are considered. Shorter segments are those of a coarse clock. */

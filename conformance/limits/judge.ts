@@ -6,7 +6,7 @@
 import { minuteMs } from '../client/limit-readings.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import type { Violation } from '../verdicts/results.ts';
-import { clockOf, isBefore, isRefused, type Exchange } from './exchange.ts';
+import { clockOf, datedByKit, isBefore, isRefused, type Exchange } from './exchange.ts';
 import { judgeGroup, type Contradiction } from './fit.ts';
 import {
   countedBetween, endsAtReset, groupsOf, isBanned, isFirstRefusal, jitter, lateMs, sendingsOf, usedBetween, type Group,
@@ -28,10 +28,20 @@ const wholeMs = 1_000;
  * How long after Reset a window by the clock must have ended: it may begin at a fraction of a second. The probes at
  * Reset are later (afterResetMs).
  */
-const partMs = 500;
+const fractionMs = 500;
 
-/** The verdicts on the history of one key. `isExclusive`: no other client uses the key. */
+/**
+ * The verdicts on the history of one key. `isExclusive`: no other client uses the key. The Date of a proxy whose clock
+ * is wrong proves nothing, so a history also conforms if it does by the kit's clock.
+ */
 export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
+  const byDate = judgeByDate(exchanges, isExclusive);
+  if (![...byDate.values()].some(({ contradiction }) => contradiction)) return byDate;
+  const byKit = judgeByDate(exchanges.map(datedByKit), isExclusive);
+  return [...byKit.values()].some(({ contradiction }) => contradiction) ? byDate : byKit;
+}
+
+function judgeByDate(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
   const of = (id: RequirementId) => {
     const verdict = verdicts.get(id) ?? { judged: [] };
@@ -86,7 +96,7 @@ function waitsOf(group: Group, isWhole: boolean) {
       const reset = a.reset * 1_000;
       const now = clock === undefined || b.date === undefined ? -Infinity : b.sentAt + clock.least;
       // A limiter with fractions of requests may cut off the fraction of a second of its Reset.
-      const isLater = now >= reset + (isWhole ? partMs : wholeMs);
+      const isLater = now >= reset + (isWhole ? fractionMs : wholeMs);
       if (isAdmitted(b)) {
         if (waited && isRefused(a)) judged.set('limits.recovers', [b]);
         if (now >= reset) judged.set('limits.resets', [b]);

@@ -1,4 +1,5 @@
 /** Conforming servers whose limits show how they are deployed: proxies, several machines, background jobs. */
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   fixedByClock,
   limiterHooks,
@@ -51,8 +52,8 @@ const unevenBucket: Kind = {
   take: (state, size, now) => tokenBucket.take(state, size, ticksAround(now)[0]),
 };
 
-/** A minute of the clock and a bucket at once. Reset is when the whole limit is available again. */
-const windowAndBucket: Kind = {
+/** A bucket and a minute of the clock at once. Reset is when the whole limit is available again. */
+const bucketAndWindow: Kind = {
   look: (state, size, now) => {
     const window = fixedByClock.look(state, size, now);
     const bucket = tokenBucket.look(bucketOf(state), size, now);
@@ -68,14 +69,14 @@ const windowAndBucket: Kind = {
   },
 };
 
-/** The bucket of `windowAndBucket`, which has its state where a log has its times. */
+/** The bucket of `bucketAndWindow`, which has its state where a log has its times. */
 function bucketOf(state: WindowState): WindowState {
   const [at = 0, used = 0] = state.times;
   return { ...state, at, used };
 }
 
-/** When the last response to each key will have been sent. */
-const busyUntil = new WeakMap<World, Map<string, number>>();
+/** The response to each key that is sent last. */
+const busy = new WeakMap<World, Map<string, Promise<unknown>>>();
 
 const replaceDate =
   (headers: string[], time: number): string[] =>
@@ -150,9 +151,9 @@ export const deploymentVariants: readonly Variant[] = [
     hooks: limiterHooks({ ...limiters[0]!, minute: unevenBucket }),
   },
   {
-    id: 'window and bucket',
-    text: 'A minute of the clock and a bucket must both have room; Reset is when the whole limit is available again.',
-    hooks: limiterHooks({ ...limiters[0]!, minute: windowAndBucket }),
+    id: 'bucket and window',
+    text: 'A bucket and a minute of the clock must both have room; Reset is when the whole limit is available again.',
+    hooks: limiterHooks({ ...limiters[0]!, minute: bucketAndWindow }),
   },
   {
     id: 'clock ahead',
@@ -193,6 +194,23 @@ export const deploymentVariants: readonly Variant[] = [
     },
   },
   {
+    id: 'Date an hour behind',
+    text: 'Date is that of a proxy, which is an hour behind.',
+    hooks: {
+      write: (to, status, headers, body, exchange) =>
+        base.write(to, status, replaceDate(headers, exchange.now - 3_600_000), body, exchange),
+    },
+  },
+  {
+    id: 'Date ahead',
+    text: 'Retry-After is a date by the clock of the limiter; Date is that of a proxy, which is 40 s ahead.',
+    hooks: {
+      retryAfter: (ms, { now }) => new Date(Math.ceil((now + ms) / 1_000) * 1_000).toUTCString(),
+      write: (to, status, headers, body, exchange) =>
+        base.write(to, status, replaceDate(headers, exchange.now + 40_000), body, exchange),
+    },
+  },
+  {
     id: 'routes before limits',
     text: 'Paths and methods that do not exist are neither counted nor refused; their headers show the key.',
     hooks: {
@@ -218,12 +236,10 @@ export const deploymentVariants: readonly Variant[] = [
     hooks: {
       write: (...sent) => {
         const { authorization, world } = sent[4];
-        const ofWorld = busyUntil.get(world) ?? new Map<string, number>();
-        busyUntil.set(world, ofWorld);
-        // The responses wait in real time, whatever the clock of the limits is.
-        const until = Math.max(ofWorld.get(authorization) ?? 0, Date.now()) + 2;
-        ofWorld.set(authorization, until);
-        setTimeout(() => base.write(...sent), until - Date.now());
+        const ofWorld = busy.get(world) ?? new Map<string, Promise<unknown>>();
+        busy.set(world, ofWorld);
+        const before = ofWorld.get(authorization) ?? Promise.resolve();
+        ofWorld.set(authorization, before.then(() => pause(2)).then(() => base.write(...sent)));
       },
     },
   },

@@ -107,6 +107,7 @@ export function simulation(
         down: Math.floor(resetMs / 1_000),
         'now+duration': Math.floor(left / 1_000) + Math.ceil((resetMs - left) / 1_000),
       };
+      const wait = Math.max(1, Math.ceil(retryAfterMs / 1_000));
       ended++;
       return {
         key: 'exhaust' as const,
@@ -114,12 +115,13 @@ export function simulation(
         limit,
         remaining: admitted ? remaining : 0,
         reset: seconds[round],
-        retryAfterMs: admitted ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1_000)) * 1_000,
+        retryAfterMs: admitted ? undefined : wait * 1_000,
         date: Math.floor(dated / 1_000) * 1_000,
         receivedAt: now,
         receivedTurn: ++turn,
         sentBy: sent,
-        response: undefined as unknown as Response,
+        // All that the judge reads of it.
+        response: { all: () => [`${wait}`] } as Partial<Response> as Response,
       };
     };
     for (let i = 0; i < connections; i++) depart();

@@ -48,12 +48,14 @@ export const limitRules: readonly Rule[] = [
       const reset = response.integer('x-ratelimit-reset');
       if (!isOfOperation(response) || reset === undefined) return undefined;
       // Without Date, the clocks of server and kit may differ by hours. Milliseconds are years ahead.
-      const aheadMs = reset * 1000 - (date ?? receivedAt);
-      if (date === undefined && Math.abs(aheadMs) <= 2 * dayMs) return undefined;
-      // A server may set Reset when the request arrives, and Date when it responds.
-      const earliestMs = -toleranceMs - (receivedAt - sentAt);
+      if (date === undefined && Math.abs(reset * 1000 - receivedAt) <= 2 * dayMs) return undefined;
+      // A server may set Reset when the request arrives, and Date when it responds. A proxy may set a wrong Date.
+      const isNear = (now: number): boolean => {
+        const aheadMs = reset * 1000 - now;
+        return aheadMs >= -toleranceMs - (receivedAt - sentAt) && aheadMs <= dayMs + toleranceMs;
+      };
       return must(
-        aheadMs >= earliestMs && aheadMs <= dayMs + toleranceMs,
+        isNear(date ?? receivedAt) || isNear(receivedAt),
         'Reset in Unix seconds, not before Date and at most a day after it',
         `${reset}, while ${date === undefined ? 'the time' : 'Date'} is ${Math.floor((date ?? receivedAt) / 1000)}`,
       );
