@@ -139,10 +139,7 @@ describe('mutants', { concurrency: 2 }, () => {
     return (field: string) => new RegExp(`^ +${field} +(.*)$`, 'm').exec(block)?.[1];
   };
 
-  /**
-   * A server on which a get of an unknown animal, other than the next one, damages the latest one: only a generated
-   * sequence of requests shows it.
-   */
+  /** A server on which a list with a limit below 100 damages the latest animal: only a generated sequence shows it. */
   const forgetful = async (t: TestContext) => {
     let last: string | undefined;
     const damaged = new Set<string>();
@@ -150,8 +147,7 @@ describe('mutants', { concurrency: 2 }, () => {
       const text = response.body.toString();
       const id = /"id":(\d+)/.exec(text)?.[1];
       if (response.status === 201) last = id;
-      const isNext = url.endsWith(`/${Number(last) + 1}`);
-      if (response.status === 404 && last !== undefined && !isNext) damaged.add(last);
+      if (last !== undefined && /limit=\d\d?(?!\d)/.test(url)) damaged.add(last);
       if (method === 'GET' && id !== undefined && !text.startsWith('[') && damaged.has(id))
         response.body = Buffer.from(text.replace('"name":"', '"name":"not '));
     });

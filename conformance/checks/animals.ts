@@ -4,8 +4,10 @@
  * time, because no operation changes an animal.
  */
 import * as fc from 'fast-check';
+import { wrongKey } from '../client/credentials.ts';
 import { int64Max, newPetText, statuses, type NewPet, type PetStatus } from '../client/pet.ts';
 import { createPet, createPetOf, getPet, listPets } from '../client/requests.ts';
+import type { Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { anyName } from '../model/names.ts';
 import { check, type Check } from '../session/check.ts';
@@ -23,7 +25,7 @@ type Step =
 const stepCount = 5;
 
 /** How often one of the animals is requested again: a faulty server may lose it after some requests. */
-const moreGets = 10;
+const moreGets = 6;
 
 function stepText(step: Step): string {
   if ('create' in step) return `create ${newPetText(step.create)}`;
@@ -64,20 +66,30 @@ async function repeatedGets(t: CheckContext): Promise<void> {
   if (next > 0n && next <= int64Max) await t.send(getPet(t.key, next));
   const oldest = t.history.createdIds().slice(0, 2);
   const ids = [...oldest, ...created, ...(await send(t, [{ create: pets[0]! }]))];
+  // A server must not undo what the connection has carried before.
+  if (t.options.thoroughAuth) await t.send(refusedCreate(t));
   for (let round = 0; round < 3; round++) for (const id of ids) await t.getCreated(id);
   for (let i = 0; i < moreGets; i++) await t.getCreated(second);
+}
+
+/** A valid create with an invalid key. */
+function refusedCreate(t: CheckContext): Request {
+  const { mustBe: _, ...request } = createPet(wrongKey, t.fixtures.newPet());
+  return request;
 }
 
 /** Sends creates, lists and gets at the same time. */
 async function together(t: CheckContext, getExists: boolean): Promise<void> {
   const { categories } = t.fixtures;
+  const unknown = t.fixtures.unknownId();
+  const [first = unknown, second = unknown] = t.history.createdIds().slice(-2);
   const requests = [
     // Values of one animal must not appear in another.
     ...statuses.map((status, i) => {
       return createPet(t.key, { ...t.fixtures.newPet(status), categoryId: categories[i % categories.length]! });
     }),
     ...[{}, ...statuses.map((status) => ({ status }))].map((query) => listPets(t.key, query)),
-    ...(getExists ? t.history.createdIds().slice(-2) : []).map((id) => getPet(t.key, id)),
+    ...(getExists ? [second, unknown, first] : []).map((id) => getPet(t.key, id)),
   ];
   await t.room(requests.length);
   const creates = (await t.sendTogether(requests)).slice(0, statuses.length);
@@ -88,8 +100,9 @@ export const animalChecks: readonly Check[] = [
   check(
     'animals.agree',
     {
-      requests: 7 + 24 + moreGets + 12,
+      requests: 7 + 24 + moreGets + 13,
       creates: 4 + 3,
+      planned: ({ thoroughAuth }) => ({ requests: 0, keyless: Number(thoroughAuth), creates: 0 }),
       perCase: { requests: stepCount, creates: stepCount, share: 0.25 },
     },
     async (t) => {

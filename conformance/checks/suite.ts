@@ -67,12 +67,15 @@ export interface Estimate {
 /** The animals that `--exhaust` creates: two to see whether they can be created, two at first, two in each window. */
 const atLimitCreates = 10;
 
+/** The requests without a valid key that --exhaust sends: two with other spellings of the scheme, two in a window. */
+const atLimitKeyless = 4;
+
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {
   const { maxRequests } = session.options;
   const selected = plannedOf(session, groups);
   const costs = selected.map(({ cost }) => totalCost(cost, session.options));
-  const sum = (of: 'requests' | 'keyless' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
+  const sum = (of: 'requests' | 'creates') => costs.reduce((total, cost) => total + cost[of], 0);
   const creates = session.mayWrite ? sum('creates') + Fixtures.cost.creates : 0;
   const needMany = session.mayWrite && selected.some(({ cost }) => cost.many === true);
   const missing = needMany ? Fixtures.missing(session.history).length : 0;
@@ -81,7 +84,7 @@ export function estimateOf(session: Session): Estimate {
   const atLimit = exhausts ? atLimitEstimate(session) : { requests: 0, seconds: 0 };
   const toLimit = atLimit.requests;
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
-  const withoutKey = Math.min(max, sum('keyless'));
+  const withoutKey = Math.min(max, keylessOf(session, selected));
   const usual = Math.ceil((withKey - toLimit) * usualShare);
   const waitMs = session.client.pacer('main').estimate(session.clock.now(), usual);
   return {
@@ -91,6 +94,12 @@ export function estimateOf(session: Session): Estimate {
     creates: Math.min(max, creates + missing + (exhausts && session.mayWrite ? atLimitCreates : 0)),
     seconds: waitMs / 1000 + atLimit.seconds + (usual + toLimit + withoutKey) * session.secondsPerRequest,
   };
+}
+
+/** The requests without a valid key that checks may send. */
+function keylessOf({ options }: Session, checks: readonly Check[]): number {
+  const exhausts = checks.some(({ cost }) => cost.exhausts === true);
+  return checks.reduce((sum, { cost }) => sum + totalCost(cost, options).keyless, exhausts ? atLimitKeyless : 0);
 }
 
 /** The number of requests that bring a key to its limit and beyond, and the seconds until it has recovered. */
@@ -113,8 +122,7 @@ export interface Progress {
 /** Runs the checks of an open session. */
 export async function runChecks(session: Session, progress?: Progress, suite = groups): Promise<void> {
   const reported = new Set<RequirementId>();
-  const keyless = plannedOf(session, suite).map(({ cost }) => totalCost(cost, session.options).keyless);
-  session.client.maxKeyless = keyless.reduce((sum, cost) => sum + cost, 0);
+  session.client.maxKeyless = keylessOf(session, plannedOf(session, suite));
   for (const [title, checks] of suite) {
     const selected = checks.filter((check) => isSelected(session, check));
     if (selected.length > 0) progress?.group(title);

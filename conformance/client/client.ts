@@ -257,17 +257,19 @@ export class Client {
    */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
-    const { credential: { key, header }, target, connection: agent = this.#agent } = request;
+    const { credential: { header }, target, connection: agent = this.#agent } = request;
     const authorization = header === undefined ? [] : [['Authorization', header] as const];
     const all = [...request.headers, ...authorization];
     const headers = all.map(([name, value]) => [spelled(name, request), value] as const);
     const { proxy, timeoutMs, stops = processStops } = this.#options;
     const message = { ...request, url: this.baseUrl + target, headers, agent, proxy, timeoutMs, stops };
-    const sent = this.#moment(key);
+    const charged = chargedBy(request);
+    const counted = charged.at(-1)!;
+    const sent = this.#moment(counted);
     const stopsBefore = stops.noticed;
     const hasStopped = () => stops.count !== stopsBefore;
     try {
-      const response = new Response(request, await exchangeHttp(message), sent, this.#moment(key));
+      const response = new Response(request, await exchangeHttp(message), sent, this.#moment(counted));
       if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
       return response;
     } catch (error) {
@@ -285,7 +287,7 @@ export class Client {
       if (error instanceof TooSlow) this.#slow++;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
     } finally {
-      for (const charged of chargedBy(request)) this.#counts[charged].ended++;
+      for (const one of charged) this.#counts[one].ended++;
     }
   }
 
@@ -307,9 +309,9 @@ export class Client {
   }
 }
 
-/** The keys that may be charged for a request: a server may accept a credential that the specification leaves open. */
-function chargedBy({ credential: { key }, open }: Request): readonly Credential['key'][] {
-  return key === 'none' && open === true ? ['none', 'main'] : [key];
+/** The keys that may be charged for a request, the one of its history last. */
+function chargedBy({ credential: { key, acceptedAs } }: Request): readonly Credential['key'][] {
+  return acceptedAs === undefined || acceptedAs === key ? [key] : [key, acceptedAs];
 }
 
 /** 1, 2, 4 … s, at most a minute, plus up to a quarter at random, so that clients do not retry at the same time. */

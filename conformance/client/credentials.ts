@@ -14,6 +14,9 @@ export function invalid(header: string, shell: string): Credential {
   return { header, shell, key: 'none' };
 }
 
+/** A key that no server has. */
+export const wrongKey = invalid('Bearer wrong', 'Bearer wrong');
+
 /** The key with one character replaced by another of the same class, as a bearer token. */
 export function changedAt(key: string, index: number): Credential {
   return replacedAt(key, index, successor(key[index]!));

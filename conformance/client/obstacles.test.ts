@@ -216,7 +216,7 @@ describe('a run continues although', () => {
 
   test('a firewall refuses a few requests', async (t) => {
     const server = await proxy(t, await smallServer(t), ({ url }, response) => {
-      const isRefused = /limit=(50|99|100)/.test(url) && server.received.length > 3;
+      const isRefused = /limit=[1-9]\d/.test(url) && server.received.length > 3;
       if (isRefused) Object.assign(response, { status: 403, body: Buffer.from(page) });
     });
     const of = session(server, { only: ['list.limit-accepted'] }, fakeClock(Date.now()));

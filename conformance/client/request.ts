@@ -13,6 +13,8 @@ export interface Credential {
   readonly shell: string | undefined;
   /** The key whose limits the request uses, or 'none' if the credential is not valid. */
   readonly key: 'main' | 'exhaust' | 'none';
+  /** The key whose limits the request uses if a server accepts the credential, which the specification leaves open. */
+  readonly acceptedAs?: 'main' | 'exhaust';
 }
 
 /** Sends requests one after the other on one connection, while the server keeps it open. */

@@ -27,7 +27,8 @@ export function exchangeOf(response: Response): Exchange | undefined {
   const { sentAt, receivedAt, sentTurn, receivedTurn, number, ended, sentBy } = response;
   const moments = { sentAt, receivedAt, sentTurn, receivedTurn, number, ended, sentBy };
   const [waitMs, name] = [status === 429 ? retryAfterMs(response, date) : undefined, nameOf(request as Request)];
-  const key = request.credential.key;
+  const { key: usual, acceptedAs = usual } = request.credential;
+  const key = status < 300 ? acceptedAs : usual;
   return { key, name, status, ...rateLimits, retryAfterMs: waitMs, date, ...moments, response: response.light() };
 }
 

@@ -121,13 +121,14 @@ async function planned(limiter: Limiter, world: World, seed: string, fault?: Fau
   const prober = {
     send: async (names: readonly string[]) => together(names.length, names),
     sendOther: async () => {},
+    sendKeyless: async () => {},
     sleep: async (ms: number) => pause(Math.ceil(ms)),
     serverTime: () => Math.max(...exchanges.map((one) => (one.date ?? 0) - one.receivedAt), 0 - 1e15) + now(),
   };
   const begin = now();
   for (const name of ['small', failing, 'small']) together(1, [name]);
   const reads = ['get', 'filter', 'orders'];
-  await exhaust(prober, { small: 'small', others: ['create', ...reads], reads, failing: [failing] });
+  await exhaust(prober, { small: 'small', others: ['create', ...reads], reads, clients: ['small'], failing: [failing] });
   return { exchanges, seconds: (now() - begin) / 1_000 };
 }
 

@@ -29,19 +29,22 @@ export interface Prober<T> {
   send(requests: readonly T[]): Promise<readonly Exchange[]>;
   /** Sends a request with another key, if there is one that need not wait. */
   sendOther(): Promise<void>;
+  /** Sends requests without a valid key, which must not count. */
+  sendKeyless(): Promise<void>;
   sleep(ms: number, reason: string): Promise<void>;
   /** An estimate of the server's time that is never ahead of it. */
   serverTime(): number;
 }
 
 /**
- * The requests that are sent as probes: the most frequent one, others that succeed, those of them that create nothing,
- * and some that fail and count.
+ * The requests that are sent as probes: the most frequent one, others that succeed, some that create nothing, the most
+ * frequent one by other clients, and some that fail and count.
  */
 export interface Kinds<T> {
   readonly small: T;
   readonly others: readonly T[];
   readonly reads: readonly T[];
+  readonly clients: readonly T[];
   readonly failing: readonly T[];
 }
 
@@ -103,7 +106,8 @@ const clockAccuracy = 1 / 32;
  *
  * @throws Inconclusive if the headers do not allow it
  */
-export async function exhaust<T>(prober: Prober<T>, { small, others, reads, failing }: Kinds<T>): Promise<void> {
+export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<void> {
+  const { small, others, reads, clients, failing } = kinds;
   /** When a request may be sent again, by the kit's clock, according to the 429 that states the earliest time. */
   let retryAt = Infinity;
   /** Whether a later 429 stated an earlier time. */
@@ -158,7 +162,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
     return last;
   };
 
-  const late = [...failing, ...others];
+  const late = [...failing, ...clients, ...others];
   let next = 0;
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
@@ -245,6 +249,7 @@ export async function exhaust<T>(prober: Prober<T>, { small, others, reads, fail
     await one();
     await prober.sleep(shortMs, refill);
   }
+  await prober.sendKeyless();
   last = await useUp(await one(), 0);
   if (!isRefused(last)) return;
   last = await recover(last, 0);

@@ -4,7 +4,15 @@ import { shortened } from '../client/json.ts';
 import { int64Max, int64Min, statuses, type NewPet } from '../client/pet.ts';
 import { createPet, createPetOf } from '../client/requests.ts';
 import { randomOf } from './cover.ts';
-import { connections, headerNames, headersOfPost, traceIds, withHeaders, withRefusable } from './exchange.ts';
+import {
+  connections,
+  headerNames,
+  headersOfPost,
+  ifNoneMatch,
+  traceIds,
+  withHeaders,
+  withRefusable,
+} from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, meaningfulNames, nulName } from './names.ts';
@@ -351,6 +359,9 @@ const bodyRows: Dimension['rows'] = [
   // Assigning its members to an object gives that object a prototype with the fields.
   ...refused('create.required', named('{"__proto__":{"name":"Rex","categoryId":#}}'), bodyOf),
   ...refused('create.required', named('{"categoryId":#,"status":"pending"}'), bodyOf),
+  ...refused('create.required', { '{} with a condition': ifNoneMatch }, (headers) => (draft, world) =>
+    bodyOf('{}')(withHeaders(headers)(draft), world),
+  ),
   ...open('create.malformed', { 'cut off': notJson['not closed']! }, repaired),
   ...open('create.byte-order-mark', { 'a byte order mark': (text: string) => `\ufeff${text}` }, repaired),
   ...open('create.comments', { 'a comment': (text: string) => text.replace('{', '{/* a dog */') }, repaired),

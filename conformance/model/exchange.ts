@@ -1,5 +1,5 @@
 /** What a client may vary in any request: its headers, the spelling of their names, and the connection. */
-import { invalid } from '../client/credentials.ts';
+import { wrongKey } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
 import { accepted, open, plain, type Change, type Dimension, type Row, type World } from './model.ts';
@@ -24,6 +24,12 @@ export const withHeaders = (headers: Readonly<Record<string, string>>) => <R ext
     ...(request.shellHeaders !== undefined && { shellHeaders: [...request.shellHeaders, ...added] }),
   };
 };
+
+/** Adds headers before the others: a server may stop reading at some of them. */
+const withHeadersFirst = (headers: Readonly<Record<string, string>>): Change => (draft) => ({
+  ...draft,
+  headers: [...Object.entries(headers), ...draft.headers],
+});
 
 const without = (name: string): Change => (draft) => ({ ...draft, without: name });
 
@@ -80,6 +86,17 @@ export const traceIds = {
   'X-B3-SpanId': '00f067aa0ba902b7',
 };
 
+/** Names under which servers look for a key in a header or a cookie. */
+export const headerKeyNames = [
+  ...['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'],
+];
+export const cookieNames = [
+  ...['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'],
+];
+
+/** A condition that must be ignored unless the request would succeed (RFC 9110, section 13.2.1). */
+export const ifNoneMatch = { 'If-None-Match': '*' };
+
 /** Other headers that clients send without expecting another response, grouped by their sender or purpose. */
 const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Cache-Control and Pragma': { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
@@ -91,6 +108,11 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'trace ids': traceIds,
   'conditions that are met': { 'If-None-Match': '"no-such-tag"', 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
   'those of a health check': { 'User-Agent': 'kube-probe/1.34' },
+  'those of a client that saves data': { 'Save-Data': 'on', 'Accept-Charset': 'utf-8, iso-8859-1;q=0.5' },
+  'other credentials': {
+    ...Object.fromEntries([...headerKeyNames, 'X-Authorization'].map((name) => [name, 'other'])),
+    Cookie: [...cookieNames, 'jwt'].map((name) => `${name}=other`).join('; '),
+  },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
   'Connection: close': { Connection: 'close' },
@@ -138,6 +160,12 @@ export const headersOfGet: Dimension = headerRows(
   ...open('service.status', { Range: { Range: 'bytes=0-9' } }, (headers) => withRefusable(headers, [206, 416])),
 );
 
+/** A head of several KiB, and one of many headers. A server may have smaller limits. */
+const large = {
+  'a header of 4,100 bytes': { 'X-Context': 'context '.repeat(512) + 'end.' },
+  '40 more': Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`X-Part-${i + 1}`, `${i + 1}`])),
+};
+
 /**
  * The headers of a request with a body. A server may refuse to send an interim response (417), and must ignore a Range
  * (RFC 9110, section 14.2).
@@ -146,6 +174,11 @@ export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
   ...valuesOf('Range', 'bytes=0-9'),
   ...open('service.status', { Expect: { Expect: '100-continue' } }, (headers) => withRefusable(headers, [417])),
+  ...open('service.status', large, (headers) => refusable(withHeadersFirst(headers), [400, 431])),
+  // A proxy may take it for its own.
+  ...open('service.status', { 'Proxy-Authorization': { 'Proxy-Authorization': 'Bearer other' } }, (headers) =>
+    withRefusable(headers, [407]),
+  ),
 );
 
 /** The headers of requests with and without a valid key. */
@@ -175,7 +208,7 @@ const invalidList = ({ key }: World): Request => listPetsWithQuery(key, 'limit=a
 const after = (name: string, request: (world: World) => Request, most: number, creates = 0) =>
   connection(name, (world) => [request(world)], { most, extra: { requests: 1, creates } });
 
-const { mustBe: _, ...wrongList } = listPets(invalid('Bearer wrong', 'Bearer wrong'));
+const { mustBe: _, ...wrongList } = listPets(wrongKey);
 
 /** A connection that has carried a request with an invalid key, and then one with the valid key that gets an error. */
 const afterAnotherKey = (error: (world: World) => Request, most: number) =>

@@ -24,7 +24,7 @@ import {
 } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { randomOf } from './cover.ts';
-import { headerNames, keyedConnections, keyedHeaders, withHeaders } from './exchange.ts';
+import { cookieNames, headerKeyNames, headerNames, keyedConnections, keyedHeaders, withHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 
@@ -33,12 +33,10 @@ type RequestOf = (world: World) => Request;
 /** Makes a credential from the key; undefined if that is not possible with this key. */
 type Make = (key: string) => Credential | undefined;
 
-/** Names under which servers look for a key in the query, a header or a cookie. */
+/** Names under which servers look for a key in the query. */
 const queryNames = ['access_token', 'api_key', 'apiKey', 'apikey', 'api-key', 'key', 'token', 'auth', 'authorization'];
-const headerKeyNames = ['X-API-Key', 'X-API-Token', 'X-Auth-Token', 'X-Access-Token', 'API-Key', 'ApiKey', 'Token'];
 /** Headers in which servers look for credentials with a scheme. */
 const authorizationNames = ['X-Authorization', 'Proxy-Authorization', 'X-Forwarded-Authorization', 'Authentication'];
-const cookieNames = ['api_key', 'apiKey', 'api-key', 'X-API-Key', 'access_token', 'token', 'key', 'auth', 'session'];
 
 /** The number of positions at which a character of the key is changed. Most keys have fewer characters. */
 const changes = 40;
@@ -215,7 +213,7 @@ const local = Object.fromEntries([
 
 /** A list whose response the specification does not define: a server may treat the credential as invalid. */
 const openList = (make: Make): Change => (draft, world) => ({
-  ...drafted(listPets(make(world.secret)!), draft),
+  ...drafted(listPets({ ...make(world.secret)!, acceptedAs: 'main' }), draft),
   operation: 'other',
   open: true,
 });

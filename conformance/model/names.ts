@@ -17,6 +17,8 @@ export const fragileNames: readonly string[] = [
   'Ελληνικά Кириллица עברית العربية हिन्दी ไทย 日本語 한국어 中文 小花 ქართული',
   '🐈 🐕‍🦺 👩‍👩‍👧 🇩🇪 👍🏽 ☺️ 𝔣𝔩𝔲𝔣𝔣 𠜎 𐍈',
   'https://example.org/a?b=c ... www.example.org #1 น้ำ ﷺ ﺍ',
+  'f81d4fae-7dec-11d0-a765-00a0c91e6bf6 rex@example.org :cat: @rex',
+  'pending, sold +44 20 7946 0958 192.0.2.7 4111 1111 1111 1111',
   'REX',
   '12',
   '007',

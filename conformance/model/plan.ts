@@ -214,8 +214,8 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(249 * share),
-    quota: accepted(17),
+    most: Math.ceil(253 * share),
+    quota: accepted(15),
   };
   const listPets: Model = {
     name: 'listPets',
@@ -225,15 +225,15 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(72 * share),
-    quota: accepted(38),
+    most: Math.ceil(71 * share),
+    quota: accepted(36),
   };
   const getPet: Model = {
     name: 'getPet',
     dimensions: getDimensions(thoroughAuth),
     draft: getDraft,
     provedBy: () => 'get.answers',
-    most: Math.ceil(52 * share),
+    most: Math.ceil(54 * share),
     quota: accepted(12),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];

@@ -1,7 +1,7 @@
 /** What a client may vary in listPets and getPet: sections 4.1 and 4.3. */
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
-import { connections, headerNames, headersOfGet } from './exchange.ts';
+import { connections, headerNames, headersOfGet, ifNoneMatch, withHeaders } from './exchange.ts';
 import { accepted, named, open, plain, type Change, type Dimension, type Draft, type World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
@@ -81,8 +81,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         plain('absent'),
         ...accepted(Object.fromEntries(statuses.map((status) => [status, status])), statusOf),
         ...open('list.unknown-status', { asleep: 'status=asleep' }, other),
-        ...open('service.status', named('', '%00', 'SOLD', 'sold,pending', 'sold&status=pending'), (text) =>
-          other(`status=${text}`),
+        ...open(
+          'service.status',
+          named('', '%00', 'SOLD', 'on%20hold', 'sold,pending', 'sold&status=pending'),
+          (text) => other(`status=${text}`),
         ),
       ],
     },
@@ -146,7 +148,7 @@ const inTheQuery: Change = (draft, world) => ({
 });
 
 /** Spellings of a known id and texts that are no id. Proxies refuse other escapes, such as %00 and %2F. */
-const otherIds = ['+#', '%20#', '#%20', '#e0', '0x#', '%C3%A9'];
+const otherIds = ['+#', '%20#', '#%20', '#e0', '0x#', '%C3%A9', "#'"];
 
 /** The known id with escapes. A server may refuse it, but must not read another one. */
 const withEscapes: Change = (draft, { id }) => ({ ...draft, target: `/pets/${escaped(String(id))}`, open: true });
@@ -163,6 +165,9 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         ...open('get.negative-id', { '-1': () => -1n, '-2^63': () => int64Min }, otherId),
         ...open('get.not-found', unknownIds, otherId),
         ...open('get.not-found', { 'unknown, with a known one in the query': inTheQuery }, (change) => change),
+        ...open('get.not-found', { 'unknown, with a condition': ifNoneMatch }, (headers) => (draft, world) =>
+          otherId(({ unknownId }) => unknownId)(withHeaders(headers)(draft), world),
+        ),
         ...open(
           'service.status',
           named('0', '1.5', `${int64Max + 1n}`, `${2n ** 64n}`, `${int64Min - 1n}`, '9'.repeat(400)),

@@ -6,6 +6,7 @@ import { newPetText, statuses, uniqueName, type NewPet, type Pet, type PetStatus
 import type { Credential, Request } from '../client/request.ts';
 import { createPet, createPetOf, getPet, listOrders, listPets, listPetsWithQuery } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
+import { withHeaders } from '../model/exchange.ts';
 import { twinNames } from '../model/names.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
@@ -199,6 +200,26 @@ export class Fixtures {
     // A server may refuse the name.
     const { mustBe: _, ...create } = createPet(credential, { ...pet, name: pet.name.padEnd(longName, '.') });
     return [listPets(credential, { limit: 100 }), ...(this.#session.mayWrite ? [create] : [])];
+  }
+
+  /**
+   * The same list by a client that differs in all by which a server may identify clients, and with other spellings of the
+   * scheme. A server may refuse all of them.
+   */
+  byOtherClients(credential: Credential): readonly Request[] {
+    const list = listPets(credential, { limit: 1 });
+    const headers = {
+      'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Real-IP': '203.0.113.7', Cookie: 'session=7' },
+      ...{ 'Accept-Language': 'fr', Origin: 'https://shop.example' },
+    };
+    const { header = '', shell = '', key } = credential;
+    const respelled = ['bearer ', 'Bearer  '].map((scheme): Request => {
+      const [text, inShell] = [header, shell].map((one) => one.replace('Bearer ', scheme));
+      const other = { header: text, shell: inShell, key: 'none', acceptedAs: key } as Credential;
+      return { ...list, operation: 'other', open: true, credential: other };
+    });
+    return [{ ...withHeaders(headers)(list), mayBeRefused: '4xx' }, ...respelled];
   }
 
   /** Requests that fail although the key is valid. */

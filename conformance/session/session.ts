@@ -232,7 +232,7 @@ export class Session {
     } finally {
       for (const response of arrived) {
         // If the run uses up the limit of this key, a refusal comes from the service, perhaps because of a ban.
-        const isExhausting = this.options.exhaust && response.request.credential === this.exhaustKey;
+        const isExhausting = this.options.exhaust && response.request.credential.key === this.exhaustKey.key;
         if (!isExhausting) await this.#assertService(response);
         const isUnclear = !isExhausting && isForeignRefusal(response);
         judged.set(response, isUnclear ? { response, violations: [] } : this.#judge(response));

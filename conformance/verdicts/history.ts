@@ -121,6 +121,10 @@ export class History {
     const { request, status, json } = response;
     // Whether two keys have the same animals is a gap (section 5).
     if (request.credential.key === 'main') this.#addPets(response);
+    const { key, acceptedAs = 'none' } = request.credential;
+    // Another spelling of a key that the server accepts.
+    if (request.operation === 'other' && (acceptedAs === key || status < 300) && acceptedAs !== 'none')
+      this.limits.add(response);
     if (request.operation === 'other') return;
     const { name = '' } = request.sent ?? {};
     // A repeated create may be refused because the server has stored the animal at the first attempt.
