@@ -1,9 +1,7 @@
 /** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
-import { NoRequestsLeft } from '../client/client.ts';
 import { nobody, wrongKey } from '../client/credentials.ts';
 import type { Credential, Request } from '../client/request.ts';
 import { listPets } from '../client/requests.ts';
-import type { Response } from '../client/response.ts';
 import { plans } from '../client/pacing.ts';
 import { exchangeOf, isRefused } from '../limits/exchange.ts';
 import { exhaust } from '../limits/probes.ts';
@@ -104,7 +102,7 @@ async function needExhausted(t: CheckContext): Promise<void> {
       for (const request of t.fixtures.byOtherClients(t.exhaustKey)) {
         // If it is accepted, it is a request with the key from now on.
         const credential = { ...request.credential, key: t.exhaustKey.key };
-        const [response] = await sendSome(t, [request]);
+        const [response] = await t.sendOptional([request]);
         if (response !== undefined && response.status < 300) clients.push({ ...request, credential });
       }
       // The specification does not say whether requests that fail count. Only those that do must be refused.
@@ -119,7 +117,7 @@ async function needExhausted(t: CheckContext): Promise<void> {
       const send = async (requests: readonly Request[]) =>
         (await t.sendTogether(requests)).flatMap((response) => exchangeOf(response) ?? []);
       const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
-      const sendKeyless = async () => void (await sendSome(t, [nobody, wrongKey].map(listWith)));
+      const sendKeyless = async () => void (await t.sendOptional([nobody, wrongKey].map(listWith)));
       const reads = [...others.filter(({ operation }) => operation !== 'createPet'), ...clients];
       const kinds = { small, others, reads, clients, failing };
       return await exhaust({ send, sendOther, sendKeyless, sleep, serverTime }, kinds);
@@ -129,16 +127,6 @@ async function needExhausted(t: CheckContext): Promise<void> {
     }
   });
   if (end !== undefined) throw end;
-}
-
-/** Sends requests at the same time, unless the run may send no more without a valid key. */
-async function sendSome(t: CheckContext, requests: readonly Request[]): Promise<readonly Response[]> {
-  try {
-    return await t.sendTogether(requests);
-  } catch (error) {
-    if (error instanceof NoRequestsLeft && !error.forAll) return [];
-    throw error;
-  }
 }
 
 /** A small list without a valid key. */

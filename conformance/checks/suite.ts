@@ -172,7 +172,7 @@ function skipReason(session: Session, check: Check): string | undefined {
   if (session.halted !== undefined && (needsMain || session.lost !== undefined)) return session.halted;
   if (maxRequests === undefined) return undefined;
   const { requests, keyless } = totalCost(cost, session.options);
-  const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests : 0);
+  const most = requests + keyless + (cost.exhausts === true ? atLimitEstimate(session).requests + atLimitKeyless : 0);
   const { withKey, withoutKey } = session.client.sent;
   return withKey + withoutKey + most > maxRequests
     ? `too much for --max-requests ${maxRequests}: the check may send ${most === 1 ? '1 request' : `${most} requests`}`

@@ -119,7 +119,8 @@ export function familiesOf(group: Group): readonly Family[] {
 
 /**
  * A bucket and a window at once, which have the same limit; the headers describe the one with fewer requests left. It
- * is considered if some Resets are too late for the bucket, all of these are ends of windows, and others are not.
+ * is considered only if some Resets are too late for the bucket, each of these is the end of a window, and some other
+ * Reset is not.
  */
 function bucketAndWindow({ own, periodMs }: Group, timeOf: TimeOf, bucket: Family): readonly Family[] {
   const isLate = (one: Exchange): boolean => one.reset * 1_000 > bucket.latest(one, timeOf(one)?.most ?? Infinity);

@@ -7,8 +7,9 @@
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
  *   and more if it is admitted, because requests may have returned to a bucket; and one after an early Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
- *   one; as many requests as remain, and one more afterwards; then one at Reset and one after Retry-After, the earlier
- *   first, until one is admitted. The client obeys the headers here, so the server has no reason for a ban.
+ *   one; as many requests as remain, and one more afterwards, after two without a valid key; then one at Reset and one
+ *   after Retry-After, the earlier first, until one is admitted. The client obeys the headers here, so the server has
+ *   no reason for a ban.
  * - In the next window: a pause, so that most of a window has passed; as many requests as remain and one more at the
  *   same time; some requests during the wait, first those that fail; again one at Reset; and one more than remain then,
  *   if these are few.
@@ -37,8 +38,8 @@ export interface Prober<T> {
 }
 
 /**
- * The requests that are sent as probes: the most frequent one, others that succeed, some that create nothing, the most
- * frequent one by other clients, and some that fail and count.
+ * The requests that are sent as probes: the most frequent one, others that succeed, those that create nothing, the most
+ * frequent one as other clients send it, and some that fail and count.
  */
 export interface Kinds<T> {
   readonly small: T;
@@ -62,6 +63,9 @@ const maxMore = 10;
 
 /** How often an operation is requested at the limit until it is refused: one request may return to a bucket. */
 const maxTries = 3;
+
+/** The same for a request that fails: with less, a bucket that refills in short steps would explain all of them. */
+const maxFailing = 20;
 
 /** If at most this many requests remain, all are sent at the same time. */
 const lastFew = 10;
@@ -152,8 +156,8 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   };
 
   /** Sends a request at the limit until it is refused. */
-  const atLimit = async (last: Exchange, request = small): Promise<Exchange> => {
-    for (let i = 0; i < maxTries; i++) {
+  const atLimit = async (last: Exchange, request: T, tries: number): Promise<Exchange> => {
+    for (let i = 0; i < tries; i++) {
       const [exchange] = await send([request]);
       last = exchange ?? last;
       if (exchange !== undefined && isRefused(exchange)) break;
@@ -236,7 +240,8 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   // The current window.
   // Mostly one kind of request, so that another kind is admitted if each has a budget of its own.
   last = await useUp(last, 1, [small]);
-  for (const request of isRefused(last) ? others.slice(0, maxRefusals - 1) : []) last = await atLimit(last, request);
+  const atFirst = isRefused(last) ? others.slice(0, maxRefusals - 1) : [];
+  for (const request of atFirst) last = await atLimit(last, request, maxTries);
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
   else if (isRefused(last)) last = await afterEarliest(last);
@@ -260,7 +265,7 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   await prober.sleep(lateInWindowMs, 'most of a window');
   last = await useUp(await one(), 1);
   if (!isRefused(last)) return;
-  last = await atLimit(last, late[next++ % late.length]);
+  last = await atLimit(last, late[next++ % late.length]!, maxFailing);
   if (isRefused(last)) last = await recover(last, 2);
   if (!isRefused(last) && last.remaining <= lastFew) await useUp(last, 1);
 }

@@ -366,7 +366,7 @@ export const keyQuotas: Readonly<Record<string, readonly [usual: number, thoroug
   'auth.missing': [1, 10],
   'auth.invalid-request': [3, 24],
   'auth.path': [1, 3 * Object.keys(spellings).length],
-  'auth.empty': [1, 10],
+  'auth.empty': [1, 12],
   'auth.other-scheme': [2, 20, 5 * 10],
   'auth.no-scheme': [1, 10],
   'auth.cut': [1, 5],

@@ -18,7 +18,7 @@ export const fragileNames: readonly string[] = [
   '🐈 🐕‍🦺 👩‍👩‍👧 🇩🇪 👍🏽 ☺️ 𝔣𝔩𝔲𝔣𝔣 𠜎 𐍈',
   'https://example.org/a?b=c ... www.example.org #1 น้ำ ﷺ ﺍ',
   'f81d4fae-7dec-11d0-a765-00a0c91e6bf6 rex@example.org :cat: @rex',
-  'pending, sold +44 20 7946 0958 192.0.2.7 4111 1111 1111 1111',
+  'pending, sold +44 20 7946 0958 192.0.2.7 4111 1111 1111 1112',
   'REX',
   '12',
   '007',

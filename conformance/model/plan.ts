@@ -214,8 +214,8 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(253 * share),
-    quota: accepted(15),
+    most: Math.ceil(251 * share),
+    quota: accepted(13),
   };
   const listPets: Model = {
     name: 'listPets',

@@ -83,6 +83,19 @@ export class CheckContext {
     return this.#judged(() => this.#session.sendTogether(requests));
   }
 
+  /**
+   * Sends requests that a check can do without, at the same time and regardless of the limits. Returns no responses if
+   * a connection breaks, or if the run may send no more of them.
+   */
+  async sendOptional(requests: readonly Request[]): Promise<readonly Response[]> {
+    try {
+      return (await this.#session.sendTogether(requests)).map(({ response }) => response);
+    } catch (error) {
+      if (error instanceof NoResponse || (error instanceof NoRequestsLeft && !error.forAll)) return [];
+      throw error;
+    }
+  }
+
   /** Waits until the key has `count` requests left in one window. */
   async room(count: number): Promise<void> {
     await this.client.room('main', count);

@@ -203,8 +203,8 @@ export class Fixtures {
   }
 
   /**
-   * The same list by a client that differs in all by which a server may identify clients, and with other spellings of the
-   * scheme. A server may refuse all of them.
+   * The same list as another client would send it: it differs in everything by which a server may tell clients apart.
+   * Then the same list with other spellings of the scheme. A server may refuse any of them.
    */
   byOtherClients(credential: Credential): readonly Request[] {
     const list = listPets(credential, { limit: 1 });
