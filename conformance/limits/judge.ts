@@ -42,6 +42,7 @@ export function judge(exchanges: readonly Exchange[], isExclusive: boolean): Ver
   return isViolated(byKit) ? byDate : byKit;
 }
 
+/** The verdicts, if Date is the clock of the limiter. */
 function judgeByDate(exchanges: readonly Exchange[], isExclusive: boolean): Verdicts {
   const verdicts = new Map<RequirementId, { judged: Exchange[]; contradiction?: Contradiction }>();
   const of = (id: RequirementId) => {

@@ -64,7 +64,7 @@ const maxMore = 10;
 /** How often an operation is requested at the limit until it is refused: one request may return to a bucket. */
 const maxTries = 3;
 
-/** The same for a request that fails: with less, a bucket that refills in short steps would explain all of them. */
+/** The same for a request that fails: a bucket that refills in short steps could admit a few of them. */
 const maxFailing = 20;
 
 /** If at most this many requests remain, all are sent at the same time. */
