@@ -1,4 +1,4 @@
-/** A valid create must not be refused because of another animal. */
+/** Which statuses a valid create may get, and whose bodies must be JSON. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer } from '../../client/credentials.ts';
@@ -30,4 +30,19 @@ test('a status that no name explains is a violation, unless the category, a fiel
     [createPetOf(key, '{}'), 409, false],
   ] as const)
     assert.equal(typeof judge(response({ request, status }), history), isViolation ? 'object' : 'undefined');
+});
+
+test('a body must be JSON with any status, unless a proxy or a firewall may have made the response', () => {
+  const { judge } = bodyRules.find(({ id }) => id === 'service.json')!;
+  const page = { body: '<p>No</p>', headers: [['Content-Type', 'text/html']] as const };
+  for (const [status, isViolation] of [
+    ...[200, 202, 400, 401, 404, 409, 410, 415, 422, 429].map((status) => [status, true] as const),
+    ...[302, 403, 413, 431, 502].map((status) => [status, false] as const),
+  ])
+    for (const request of [listPets(key), createPet(key, { name: 'Rex', categoryId: 3n })])
+      assert.equal(
+        typeof judge(response({ request, status, ...page }), new History()),
+        isViolation ? 'object' : 'undefined',
+        `${status}`,
+      );
 });

@@ -10,6 +10,9 @@ import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 /** The error statuses of the specification whose body is an Error. It leaves the shape of the body of a 429 open. */
 const errorStatuses = [400, 401, 404];
 
+/** The statuses with which a proxy or a firewall refuses a request on its own. A redirect and a 5xx can be its own too. */
+const proxyStatuses = [403, 406, 407, 408, 411, 413, 414, 417, 421, 431, 451];
+
 /** The requirements on the fields of a Pet. */
 const petFields = [
   ['id', 'pet.id', 'an id, a 64-bit integer'],
@@ -146,7 +149,7 @@ function acceptingRequirement({ operation, limit, status }: Request): Requiremen
 function isJson(response: Response): Judgement {
   const { status, body } = response;
   if (!isOfOperation(response) || body.length === 0) return undefined;
-  if (![200, 201, 429, ...errorStatuses].includes(status)) return undefined;
+  if ((status >= 300 && status < 400) || status >= 500 || proxyStatuses.includes(status)) return undefined;
   const problem = jsonProblem(response);
   return must(problem === undefined, 'JSON in UTF-8, with one Content-Type: application/json', problem!);
 }
