@@ -218,6 +218,8 @@ const faults: readonly (readonly [text: string, id: string, of: readonly Limiter
       if (!admitted) notes.set('away', (notes.get('away') ?? 0) + 10_000);
       return admitted ? {} : { resetMs: resetMs + notes.get('away')! };
     })],
+  ['Reset of a 429 is minutes late', 'limits.resets', [clock, first, log],
+    headers(({ admitted, resetMs }) => (admitted ? {} : { resetMs: resetMs + 300_000 }))],
   ['Retry-After is a second short', 'limits.recovers', [clock, first, log],
     headers(({ retryAfterMs }) => ({ retryAfterMs: retryAfterMs - 1_000 }))],
   ['Retry-After is always a second', 'limits.recovers', [clock, first, log], headers(() => ({ retryAfterMs: 1_000 }))],

@@ -65,6 +65,7 @@ function judgeByDate(exchanges: readonly Exchange[], isExclusive: boolean): Verd
       if (isExempt) of('limits.all-operations').contradiction ??= { ...contradiction, id: 'limits.all-operations' };
     }
   }
+  for (const contradiction of distantResets(groups)) of(contradiction.id).contradiction ??= contradiction;
   const changing = alternation(exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn));
   if (changing !== undefined) of(changing.id).contradiction ??= changing;
   return verdicts;
@@ -153,6 +154,23 @@ function mayEndLater(
 }
 
 /**
+ * First refusals whose Reset is later than the end of any window of their limit, as an earlier response shows it. Their
+ * Retry-After shows that they are not due to a used-up day, whose limit may be the same.
+ */
+function distantResets(groups: readonly Group[]): readonly Contradiction[] {
+  const shortMs = minuteMs + lateMs;
+  return groups.filter(({ isShort }) => !isShort).flatMap((group) => {
+    const earlier = groups.find(({ isShort, limit }) => isShort && limit === group.limit)?.own ?? [];
+    return group.own.flatMap((at) => {
+      if (!isRefused(at) || (at.retryAfterMs ?? Infinity) > shortMs || !isFirstRefusal(group, at)) return [];
+      const from = earlier.findLast((one) => isBefore(one, at) && at.receivedAt - one.sentAt <= shortMs);
+      const required = `Reset at most a window after ${from?.reset}`;
+      return from === undefined ? [] : [{ id: 'limits.resets', at, from, required, received: `${at.reset}` } as const];
+    });
+  });
+}
+
+/**
  * A limit that changes and changes back within a minute. This is permitted only in the last minute of a day, in which
  * the headers may describe either window.
  */
@@ -214,7 +232,9 @@ function toldOf(shown: readonly Exchange[]): string {
     const wait = one.retryAfterMs === undefined ? '' : `, Retry-After ${Math.ceil(one.retryAfterMs / 1_000)} s`;
     const ahead = Math.round(one.reset - (one.date ?? one.receivedAt) / 1_000);
     const rates = `Remaining ${one.remaining} of ${one.limit}, Reset in ${ahead} s${wait}`;
-    return `${i + 1}. after ${after}: ${one.name} → ${one.status}, ${rates}`;
+    const { combines } = one.response.request;
+    const name = combines === undefined ? one.name : `${one.name} (${combines})`;
+    return `${i + 1}. after ${after}: ${name} → ${one.status}, ${rates}`;
   });
   return (told.length <= 8 ? told : [...told.slice(0, 3), `… ${told.length - 6} more …`, ...told.slice(-3)]).join('; ');
 }

@@ -3,6 +3,7 @@ import {
   freshState, hit, look, type Decision, type Limiter, type State,
 } from '../../mutants/families/limiters.ts';
 import type { Random } from '../../mutants/families/random.ts';
+import type { Request } from '../../client/request.ts';
 import type { Response } from '../../client/response.ts';
 import type { Exchange } from '../exchange.ts';
 
@@ -121,7 +122,7 @@ export function simulation(
         receivedTurn: ++turn,
         sentBy: sent,
         // All that the judge reads of it.
-        response: { all: () => [`${wait}`] } as Partial<Response> as Response,
+        response: { request: {} as Request, all: () => [`${wait}`] } as Partial<Response> as Response,
       };
     };
     for (let i = 0; i < connections; i++) depart();
