@@ -20,6 +20,9 @@ export interface Credential {
 /** Sends requests one after the other on one connection, while the server keeps it open. */
 export type Connection = HttpAgent | HttpsAgent;
 
+/** The statuses with which a server may refuse a request. */
+export type Refusals = readonly (number | '4xx')[];
+
 export interface Request {
   readonly operation: Operation;
   readonly method: string;
@@ -59,7 +62,7 @@ export interface Request {
   /** The specification does not say how to respond: only the rules of every response apply. */
   readonly open?: true;
   /** The statuses with which the server may refuse it because of its headers, whatever it asks for. */
-  readonly mayBeRefused?: readonly number[] | '4xx';
+  readonly mayBeRefused?: Refusals;
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
 }
@@ -72,7 +75,7 @@ export function spelled(name: string, { headerCase }: Request): string {
 
 /** Whether the status may be a refusal of the headers of the request. */
 export function isOfHeaders({ mayBeRefused = [] }: Request, status: number): boolean {
-  return mayBeRefused === '4xx' ? status >= 400 && status < 500 : mayBeRefused.includes(status);
+  return mayBeRefused.some((one) => (one === '4xx' ? status >= 400 && status < 500 : one === status));
 }
 
 /** Whether the request permits a body that is compressed. */

@@ -3,17 +3,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { cover, coverage, type Coverable, type Combination } from './cover.ts';
-import { isAlone } from './model.ts';
+import { isAlone, mayCombine } from './model.ts';
 
 const plain: Coverable = { expect: 'accepted' };
+const refusable: Coverable = { expect: 'accepted', mayBeRefused: [403] };
 const aloneRow = fc.constantFrom<Coverable>(
   { expect: 'open', of: 'create.nul' },
   { expect: { refused: [400] }, of: 'create.null' },
+  { expect: 'open', of: 'create.chunked', mayBeRefused: [411] },
 );
 
 /** A dimension with some accepted rows, of which the first is the plain one, and some others. */
 const dimension = fc
-  .tuple(fc.array(fc.constant(plain), { maxLength: 5 }), fc.array(aloneRow, { maxLength: 6 }))
+  .tuple(fc.array(fc.constantFrom(plain, plain, refusable), { maxLength: 5 }), fc.array(aloneRow, { maxLength: 6 }))
   .map(([accepted, alone]) => [plain, ...accepted, ...alone]);
 const model = fc.array(dimension, { minLength: 2, maxLength: 7 });
 
@@ -27,7 +29,7 @@ function missing(dimensions: Model, combinations: readonly Combination[]): strin
     combination.filter((index, at) => isAlone(dimensions[at]![index]!)).length;
   return rows.flatMap((one) =>
     rows.flatMap((other) => {
-      if (one.at >= other.at || (isAlone(one.row) && isAlone(other.row))) return [];
+      if (one.at >= other.at || !mayCombine(one.row, other.row)) return [];
       const wanted = Number(isAlone(one.row) || isAlone(other.row));
       const isCovered = combinations.some(
         (combination) => has(combination, one) && has(combination, other) && countAlone(combination) === wanted,
@@ -44,7 +46,9 @@ test('all pairs of any model are covered, and no combination has two rows that a
       assert.deepEqual(missing(dimensions, combinations), []);
       for (const combination of combinations) {
         assert.equal(combination.length, dimensions.length);
-        assert.ok(combination.filter((index, at) => isAlone(dimensions[at]![index]!)).length <= 1);
+        const used = combination.map((index, at) => dimensions[at]![index]!);
+        const hasAlone = used.some(isAlone);
+        assert.ok(used.filter((row) => isAlone(row) || (hasAlone && row === refusable)).length <= 1);
       }
       const { pairs, possible } = coverage(dimensions, combinations);
       assert.equal(pairs, possible);
@@ -83,6 +87,16 @@ test('no limit is exceeded, and a part of the set uses every row before any a se
     }),
     { numRuns: 100 },
   );
+});
+
+test('each row that may be refused is used, although only a few combinations may have only accepted rows', () => {
+  const headers = [plain, plain, plain, refusable, refusable, refusable];
+  const open: Coverable = { expect: 'open', of: 'create.nul' };
+  for (const seed of [1, 2, 3]) {
+    const quota = (of: Coverable['of']) => (of === undefined ? 2 : Infinity);
+    const combinations = cover([[plain, open], headers], { seed, most: 20, quota });
+    for (const index of [3, 4, 5]) assert.ok(combinations.some(([, header]) => header === index), `${seed}`);
+  }
 });
 
 test('a row that is limited is used no more often', () => {

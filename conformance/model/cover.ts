@@ -1,15 +1,16 @@
 /**
  * A pairwise covering set: combinations that have one row of each dimension and together contain each pair of rows of
- * two dimensions. A combination has at most one row that must be refused or is open. A pair of accepted rows is covered
- * only by a combination without such a row, because a refusal hides the effect of the pair.
+ * two dimensions. A combination has at most one row that must be refused or is open, and then no other row because of
+ * which it may be refused. A pair of accepted rows is covered only by a combination without such a row, because a
+ * refusal hides the effect of the pair.
  *
  * The algorithm is greedy: each combination starts with the row that was used least, and each further row is the one
  * that adds the most new pairs. So the first combinations already use every row, if there are enough of them.
  */
-import { isAlone, type Row } from './model.ts';
+import { isAlone, mayCombine, type Row } from './model.ts';
 
 /** What the covering set needs to know about a row. */
-export type Coverable = Pick<Row, 'expect' | 'most' | 'of'>;
+export type Coverable = Pick<Row, 'expect' | 'mayBeRefused' | 'most' | 'of'>;
 
 /** The index of a row in each dimension. */
 export type Combination = readonly number[];
@@ -40,7 +41,7 @@ function pairsOf(dimensions: readonly (readonly Coverable[])[]) {
   const pairOf = (i: number, j: number) => Math.min(i, j) * rows.length + Math.max(i, j);
   rows.forEach((one, i) =>
     rows.forEach((other, j) => {
-      if (one.dimension < other.dimension && !(isAlone(one.row) && isAlone(other.row))) uncovered.add(pairOf(i, j));
+      if (one.dimension < other.dimension && mayCombine(one.row, other.row)) uncovered.add(pairOf(i, j));
     }),
   );
   /** Marks the pairs of a combination, given as indices of rows, as covered. */
@@ -93,7 +94,9 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
     const chosen = [start];
     const gain = (i: number) => (countsAll ? chosen : [start]).filter((j) => isUncovered(i, j)).length;
     while (chosen.length < dimensions.length) {
-      const candidates = accepted.filter((i) => isAvailable(i) && !chosen.some((j) => isOwn(i, j)));
+      const candidates = accepted.filter((i) => {
+        return isAvailable(i) && !chosen.some((j) => isOwn(i, j)) && mayCombine(rows[start]!.row, rows[i]!.row);
+      });
       const next = best(candidates, gain);
       if (next === undefined) return;
       chosen.push(next);
@@ -111,6 +114,9 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
     start = best(candidates, uncoveredOf);
     if (start === undefined) break;
   }
+  // They can only be in these combinations, of which there may be too few to use every row.
+  const unused = accepted.filter((i) => rows[i]!.row.mayBeRefused !== undefined && uses[i] === 0);
+  for (const start of unused.slice(0, most - found.length)) combine(start, true);
   share = 1;
   while (found.length < most) {
     const mayStart = ({ of }: Coverable) => (spent.get(of) ?? 0) < quota(of);

@@ -11,9 +11,8 @@ import {
   ifNoneMatch,
   traceIds,
   withHeaders,
-  withRefusable,
 } from './exchange.ts';
-import { accepted, named, open, plain, refused } from './model.ts';
+import { accepted, named, open, plain, refusable, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, meaningfulNames, nulName } from './names.ts';
 
@@ -402,8 +401,11 @@ const transferRows: Dimension['rows'] = [
     most: 2,
   })),
   // A server may demand a Content-Length (411) or refuse the name (400), but must not misread the body.
-  ...open('create.chunked', { 'in chunks': { 'Transfer-Encoding': 'chunked' } }, (headers) =>
-    ofManyBytes(withRefusable(headers, [400, 411])),
+  ...refusable(
+    [400, 411],
+    open('create.chunked', { 'in chunks': { 'Transfer-Encoding': 'chunked' } }, (headers) =>
+      ofManyBytes(withHeaders(headers)),
+    ),
   ),
 ];
 

@@ -2,7 +2,7 @@
 import { wrongKey } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
-import { accepted, open, plain, type Change, type Dimension, type Row, type World } from './model.ts';
+import { accepted, open, plain, refusable, type Change, type Dimension, type Row, type World } from './model.ts';
 
 const spelling = (headerCase: Request['headerCase']): Change => (draft) => ({
   ...draft,
@@ -32,15 +32,6 @@ const withHeadersFirst = (headers: Readonly<Record<string, string>>): Change => 
 });
 
 const without = (name: string): Change => (draft) => ({ ...draft, without: name });
-
-/** A change because of which a server, or a firewall in front of it, may refuse the request. */
-const refusable =
-  (change: Change, mayBeRefused: Request['mayBeRefused'] = '4xx'): Change =>
-  (draft, world) => ({ ...change(draft, world), mayBeRefused });
-
-/** Adds headers because of which a server may refuse the request. */
-export const withRefusable = (headers: Readonly<Record<string, string>>, statuses?: Request['mayBeRefused']): Change =>
-  refusable(withHeaders(headers), statuses);
 
 /** Rows for the values of one header. */
 const valuesOf = (header: string, ...values: readonly string[]) =>
@@ -121,12 +112,15 @@ const harmlessRows: readonly Row[] = [
 ];
 
 /** Without JSON in Accept, a server may respond with 406, but not with another media type. */
-const exclusiveRows = open(
-  'service.accept',
-  Object.fromEntries(
-    [...otherTypes, 'application/json;q=0'].map((type) => [`Accept: ${type} only`, { Accept: type }]),
+const exclusiveRows = refusable(
+  ['4xx'],
+  open(
+    'service.accept',
+    Object.fromEntries(
+      [...otherTypes, 'application/json;q=0'].map((type) => [`Accept: ${type} only`, { Accept: type }]),
+    ),
+    withHeaders,
   ),
-  (headers) => withRefusable(headers),
 );
 
 /** The headers of a proxy. */
@@ -134,27 +128,6 @@ const forwarded = {
   ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
   ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
 };
-
-/** A server may refuse other origins. A firewall may refuse other addresses, and clients without a name. */
-const refusableRows: readonly Row[] = [
-  ...open('service.status', { 'those of a proxy': forwarded }, (headers) => withRefusable(headers)),
-  ...open('service.status', { Origin: { Origin: 'https://shop.example' } }, (headers) => withRefusable(headers)),
-  ...open('service.status', { 'no User-Agent': 'User-Agent' }, (name) => refusable(without(name))),
-];
-
-const headerRows = (...rows: readonly Row[]): Dimension => ({
-  name: 'request headers',
-  rows: [plain('as usual'), ...harmlessRows, ...rows, ...refusableRows, ...exclusiveRows],
-});
-
-/** Many clients send it even without a body. */
-const typeRows = valuesOf('Content-Type', 'application/json');
-
-/** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
-export const headersOfGet: Dimension = headerRows(
-  ...typeRows,
-  ...open('service.status', { Range: { Range: 'bytes=0-9' } }, (headers) => withRefusable(headers, [206, 416])),
-);
 
 /**
  * Credentials for other services. A proxy may take Proxy-Authorization for its own (407), and a server may refuse more
@@ -172,6 +145,30 @@ const large = {
   '40 more': Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`X-Part-${i + 1}`, `${i + 1}`])),
 };
 
+/** A server may refuse other origins. A firewall may refuse other addresses, and clients without a name. */
+const refusableRows: readonly Row[] = [
+  ...refusable(['4xx'], [
+    ...accepted({ 'those of a proxy': forwarded, Origin: { Origin: 'https://shop.example' } }, withHeaders),
+    ...accepted({ 'no User-Agent': 'User-Agent' }, without),
+  ]),
+  ...refusable([400, 431], accepted(large, withHeadersFirst)),
+  ...refusable([400, 407], accepted({ 'other credentials': otherCredentials }, withHeaders)),
+].map((row) => ({ ...row, most: 2 }));
+
+const headerRows = (...rows: readonly Row[]): Dimension => ({
+  name: 'request headers',
+  rows: [plain('as usual'), ...harmlessRows, ...rows, ...refusableRows, ...exclusiveRows],
+});
+
+/** Many clients send it even without a body. */
+const typeRows = valuesOf('Content-Type', 'application/json');
+
+/** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
+export const headersOfGet: Dimension = headerRows(
+  ...typeRows,
+  ...refusable([206, 416], valuesOf('Range', 'bytes=0-9')).map((row) => ({ ...row, most: 2 })),
+);
+
 /**
  * The headers of a request with a body. A server may refuse to send an interim response (417), and must ignore a Range
  * (RFC 9110, section 14.2).
@@ -179,9 +176,7 @@ const large = {
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
   ...valuesOf('Range', 'bytes=0-9'),
-  ...open('service.status', { Expect: { Expect: '100-continue' } }, (headers) => withRefusable(headers, [417])),
-  ...open('service.status', large, (headers) => refusable(withHeadersFirst(headers), [400, 431])),
-  ...open('service.status', { 'other credentials': otherCredentials }, (headers) => withRefusable(headers, [400, 407])),
+  ...refusable([417], valuesOf('Expect', '100-continue')).map((row) => ({ ...row, most: 2 })),
 );
 
 /** The headers of requests with and without a valid key. */

@@ -4,7 +4,7 @@
  * a row.
  */
 import type { NewPet } from '../client/pet.ts';
-import type { Credential, Request } from '../client/request.ts';
+import type { Credential, Refusals, Request } from '../client/request.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 
@@ -48,11 +48,15 @@ export interface Row {
   /** The requirement that its response proves, or the gap that it shows. An accepted row needs none. */
   readonly of?: RequirementId | GapId;
   readonly change: Change;
+  /** Because of it, a server or a firewall may refuse the request with these statuses, whatever the others are. */
+  readonly mayBeRefused?: Refusals;
   /** The maximum number of times that a run uses it, because it is slow or needs more requests. */
   readonly most?: number;
   /** The numbers of requests and creates that are sent before it or at the same time. */
   readonly extra?: { readonly requests?: number; readonly keyless?: number; readonly creates?: number };
 }
+
+type Refusable = Pick<Row, 'expect' | 'mayBeRefused'>;
 
 /** The first row is the plain one. It replaces the others to find the smallest combination that fails. */
 export interface Dimension {
@@ -91,6 +95,11 @@ export function refused<T>(
   }));
 }
 
+/** The same rows, because of which a server, or a firewall in front of it, may refuse the request. */
+export function refusable(mayBeRefused: Refusals, rows: readonly Row[]): Row[] {
+  return rows.map((row) => ({ ...row, mayBeRefused }));
+}
+
 /** Values whose names are the values themselves. */
 export function named(...texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(texts.map((text) => [text, text]));
@@ -99,4 +108,10 @@ export function named(...texts: readonly string[]): Readonly<Record<string, stri
 /** Whether a combination may have only one row of this kind: a refusal would hide the effects of the others. */
 export function isAlone({ expect }: Pick<Row, 'expect'>): boolean {
   return expect !== 'accepted';
+}
+
+/** Whether a combination may have both rows: a refusal must show which of them it is due to. */
+export function mayCombine(...both: readonly [one: Refusable, other: Refusable]): boolean {
+  const mayBeRefused = both.every((row) => isAlone(row) || row.mayBeRefused !== undefined);
+  return !(both.some(isAlone) && mayBeRefused);
 }

@@ -80,8 +80,9 @@ export class Case {
   request(world: World): Request {
     const made = this.#rows.reduce((draft, row) => row.change(draft, world), this.model.draft(world));
     const { fields: _, text, parameters, mustBe, limit, status, ...request } = made;
-    // A request that only its headers make open must succeed, unless they are refused.
-    const isAccepted = this.#rows.every((row) => !isAlone(row)) || Array.isArray(made.mayBeRefused);
+    const mayBeRefused = this.#rows.flatMap((row) => row.mayBeRefused ?? []);
+    // A request must succeed if its rows only permit a refusal, and it is not refused.
+    const isOpen = this.#rows.some((row) => isAlone(row) && row.mayBeRefused === undefined) || made.open;
     const body = this.model.name === 'createPet' ? bytesOf(made) : request.body;
     return {
       ...request,
@@ -89,7 +90,8 @@ export class Case {
       ...(parameters.length > 0 && { target: `${request.target}?${parameters.join('&')}` }),
       // An open parameter may change what the others mean.
       ...(made.open !== true && { ...(limit !== undefined && { limit }), ...(status !== undefined && { status }) }),
-      ...(isAccepted && mustBe !== undefined && { mustBe }),
+      ...(!isOpen && mustBe !== undefined && { mustBe }),
+      ...(mayBeRefused.length > 0 && { mayBeRefused }),
       ...(this.text !== '' && { combines: this.text }),
     };
   }
@@ -214,7 +216,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(251 * share),
+    most: Math.ceil(249 * share),
     quota: accepted(13),
   };
   const listPets: Model = {
@@ -225,15 +227,15 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(71 * share),
-    quota: accepted(36),
+    most: Math.ceil(69 * share),
+    quota: accepted(33),
   };
   const getPet: Model = {
     name: 'getPet',
     dimensions: getDimensions(thoroughAuth),
     draft: getDraft,
     provedBy: () => 'get.answers',
-    most: Math.ceil(54 * share),
+    most: Math.ceil(56 * share),
     quota: accepted(12),
   };
   return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];

@@ -2,7 +2,7 @@
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
 import { connections, headerNames, headersOfGet, ifNoneMatch, withHeaders } from './exchange.ts';
-import { accepted, named, open, plain, type Change, type Dimension, type Draft, type World } from './model.ts';
+import { accepted, named, open, plain, refusable, type Change, type Dimension, type Draft, type World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
@@ -27,8 +27,6 @@ const distributed = (seed: number) => Array.from({ length: 20 }, (_, i) => 1 + (
 const other = (parameter: string): Change => (draft) => ({
   ...draft,
   open: true,
-  // A firewall may refuse U+0000.
-  ...(parameter.endsWith('%00') && { mayBeRefused: '4xx' }),
   parameters: [...draft.parameters, parameter],
 });
 
@@ -70,9 +68,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         ...open('list.limit', { '1000': 'limit=1000' }, other),
         ...open(
           'service.status',
-          named('abc', '1.5', '', '+5', '05', '1e1', '%00', `${2n ** 31n}`, `${2n ** 64n}`, '1&limit=2'),
+          named('abc', '1.5', '', '+5', '05', '1e1', `${2n ** 31n}`, `${2n ** 64n}`, '1&limit=2'),
           (text) => other(`limit=${text}`),
         ),
+        ...refusable(['4xx'], open('service.status', { '%00': 'limit=%00' }, other)),
       ],
     },
     {
@@ -83,9 +82,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         ...open('list.unknown-status', { asleep: 'status=asleep' }, other),
         ...open(
           'service.status',
-          named('', '%00', 'SOLD', 'on%20hold', 'sold,pending', 'sold&status=pending'),
+          named('', 'SOLD', 'on%20hold', 'sold,pending', 'sold&status=pending'),
           (text) => other(`status=${text}`),
         ),
+        ...refusable(['4xx'], open('service.status', { '%00': 'status=%00' }, other)),
       ],
     },
     unknownParameters('list.unknown-parameter', 'colour=red', formats, ''),

@@ -217,9 +217,10 @@ export class Fixtures {
     const respelled = ['bearer ', 'Bearer  '].map((scheme): Request => {
       const [text, inShell] = [header, shell].map((one) => one.replace('Bearer ', scheme));
       const other = { header: text, shell: inShell, key: 'none', acceptedAs: key } as Credential;
-      return { ...list, operation: 'other', open: true, credential: other };
+      return { ...list, operation: 'other', open: true, credential: other, combines: `scheme "${scheme}"` };
     });
-    return [{ ...withHeaders(headers)(list), mayBeRefused: '4xx' }, ...respelled];
+    const byOther = { ...withHeaders(headers)(list), mayBeRefused: ['4xx'], combines: 'as another client' } as const;
+    return [byOther, ...respelled];
   }
 
   /** Requests that fail although the key is valid. */
