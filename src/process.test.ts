@@ -15,6 +15,7 @@ import {
 import { codeOf, type HttpResponse } from './testing/http-response.ts';
 import { newKey } from './testing/command.ts';
 import { send } from './testing/service.ts';
+import { withinMinute } from './testing/timers.ts';
 
 const create = ({ address }: RunningServer, key: string, name: string): Promise<HttpResponse> =>
   send(address, 'POST', '/v1/pets', { key, body: JSON.stringify({ name, categoryId: 1 }) });
@@ -352,10 +353,12 @@ test('with --trust-proxy the address is taken from X-Forwarded-For', async (t) =
       'x-ratelimit-remaining',
     );
   for (const [args, seen] of [[['--trust-proxy', '1'], '60'], [[], '59']] as const) {
-    const server = await startServer(t, temporaryFolder(t), args);
-    await send(server.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': '203.0.113.7' } });
-    assert.equal(await left(server, '203.0.113.8'), seen);
-    await server.kill();
+    const remaining = await withinMinute(async () => {
+      const server = await startServer(t, temporaryFolder(t), args);
+      await send(server.address, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': '203.0.113.7' } });
+      return left(server, '203.0.113.8');
+    });
+    assert.equal(remaining, seen);
   }
 });
 

@@ -14,6 +14,7 @@ import { certificateFlags, makeCertificate } from '../harness/certificates.ts';
 import { runDemoCommands } from './testing/demo.ts';
 import { newKey } from './testing/command.ts';
 import { send } from './testing/service.ts';
+import { withinMinute } from './testing/timers.ts';
 
 const first = makeCertificate({ name: 'first' });
 const second = makeCertificate({ name: 'second' });
@@ -281,11 +282,16 @@ test('clients that do not speak TLS, or speak it to a plain port, are disconnect
 });
 
 test('a client that speaks HTTP without TLS is told to use https', async (t) => {
-  const server = await start(t, first, ['--metrics', '127.0.0.1:0', '--cors-origin', 'https://shop.example']);
+  const { server, received } = await withinMinute(async () => {
+    const server = await start(t, first, ['--metrics', '127.0.0.1:0', '--cors-origin', 'https://shop.example']);
+    const received: string[] = [];
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT'])
+      received.push(String(await sendBytes(t, server, `${method} /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n`)));
+    return { server, received };
+  });
   const [, metrics] = await server.printed(/metrics at (http:\S+)\n/, 'stderr');
-  for (const [index, method] of ['GET', 'HEAD', 'POST', 'PUT'].entries()) {
-    const received = String(await sendBytes(t, server, `${method} /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n`));
-    const [head, body] = received.split('\r\n\r\n');
+  for (const [index, text] of received.entries()) {
+    const [head, body] = text.split('\r\n\r\n');
     assert.match(head!, /^HTTP\/1\.1 400 Bad Request\r\n/);
     for (const line of [
       'Connection: close', `Content-Length: ${body!.length}`, `X-RateLimit-Remaining: ${59 - index}`,
