@@ -130,8 +130,9 @@ async function measureFaults(groups: string): Promise<boolean> {
   const results = faults.map((fault) => {
     const { failed = [], untestable } = done.find(({ job }) => job.fault === fault.id) ?? {};
     const sections = failed.map((id) => requirementOf(id as RequirementId).section);
-    // Section 4 is about all operations, which 4.1 to 4.4 describe.
-    const named = fault.sections.flatMap((section) => [section, section.split('.')[0]]);
+    // Section 4 is about all operations, which 4.1 to 4.4 describe. Sections 2 and 3 both list the values of a status.
+    const others = (section: string) => (section === '2' ? ['3'] : [section.split('.')[0]]);
+    const named = fault.sections.flatMap((section) => [section, ...others(section)]);
     const caught = sections.some((section) => named.includes(section));
     return { ...fault, failed, untestable, caught };
   });

@@ -4,6 +4,8 @@
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { deploymentVariants } from './deployment-variants.ts';
+import { fifthLimitVariants } from './fifth-limit-variants.ts';
+import { fifthVariants } from './fifth-variants.ts';
 import { limiterHooks, limiters, noteRemaining, writeLatestRemaining } from './families/limiters.ts';
 import { libraryVariants } from './library-variants.ts';
 import {
@@ -631,6 +633,8 @@ export const variants: readonly Variant[] = [
   })),
   ...libraryVariants,
   ...deploymentVariants,
+  ...fifthVariants,
+  ...fifthLimitVariants,
 ];
 
 /** The day of a Free key, of which 40 requests remain at the first request. */

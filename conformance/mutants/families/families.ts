@@ -1,5 +1,7 @@
 /** All families of faults. Their authors knew the specification but not the checks. */
 import { faultsOf, type Family, type Fault } from './family.ts';
+import { fifthFamilies } from './fifth-faults.ts';
+import { fifthLimitFamilies } from './fifth-limit-faults.ts';
 import { fourthFamilies } from './fourth-faults.ts';
 import { fourthLimitFamilies } from './fourth-limit-faults.ts';
 import { inputFamilies } from './input-faults.ts';
@@ -21,6 +23,8 @@ export const addedFamilies: readonly Family[] = [
   ...thirdLimitFamilies,
   ...fourthFamilies,
   ...fourthLimitFamilies,
+  ...fifthFamilies,
+  ...fifthLimitFamilies,
 ];
 
 export const faultFamilies: readonly Family[] = [...firstFamilies, ...addedFamilies];
