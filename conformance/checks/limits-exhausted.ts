@@ -1,7 +1,8 @@
 /** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
 import { nobody, wrongKey } from '../client/credentials.ts';
 import type { Credential, Request } from '../client/request.ts';
-import { listPets } from '../client/requests.ts';
+import { createPet, getPet, listPets } from '../client/requests.ts';
+import { int64Max } from '../client/pet.ts';
 import { plans } from '../client/pacing.ts';
 import { exchangeOf, isRefused } from '../limits/exchange.ts';
 import { exhaust } from '../limits/probes.ts';
@@ -16,6 +17,9 @@ const shown = (id: RequirementId, why: string): Check =>
     await needExhausted(t);
     if (!t.requireHistory(id)) throw new Inconclusive(why);
   });
+
+/** The number of ids that are requested after the latest one. */
+const nextIds = 3n;
 
 /** The API key is used beside the exhausted key if more requests of it remain. */
 const minOfOther = 20;
@@ -114,19 +118,41 @@ async function needExhausted(t: CheckContext): Promise<void> {
         // A limiter may give a request back after it has failed.
         await t.send(small);
       }
-      const send = async (requests: readonly Request[]) =>
-        (await t.sendTogether(requests)).flatMap((response) => exchangeOf(response) ?? []);
+      // A refused create must add no animal. It is sent again, as clients do; otherwise each one has a name of its own.
+      let refused: Request | undefined;
+      const renewed = (request: Request) => {
+        const isCreate = request === operations[0] && request.sent !== undefined;
+        return isCreate ? (refused ?? createPet(t.exhaustKey, t.fixtures.newPet())) : request;
+      };
+      const send = async (requests: readonly Request[]) => {
+        const responses = await t.sendTogether(requests.map(renewed));
+        const create = responses.find(({ request }) => request.operation === 'createPet' && request.mustBe === 201);
+        if (create !== undefined) refused = create.status === 429 ? create.request : undefined;
+        return responses.flatMap((response) => exchangeOf(response) ?? []);
+      };
       const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
       const sendKeyless = async () => void (await t.sendOptional([nobody, wrongKey].map(listWith)));
       const reads = [...others.filter(({ operation }) => operation !== 'createPet'), ...clients];
       const kinds = { small, others, reads, clients, failing };
-      return await exhaust({ send, sendOther, sendKeyless, sleep, serverTime }, kinds);
+      await exhaust({ send, sendOther, sendKeyless, sleep, serverTime }, kinds);
+      await showNewest(t);
+      return undefined;
     } catch (error) {
       if (error instanceof Inconclusive) return error;
       throw error;
     }
   });
   if (end !== undefined) throw end;
+}
+
+/** Requests the newest animals: a list, and the ids after the latest one, which a refused create may have added. */
+async function showNewest(t: CheckContext): Promise<void> {
+  if (!t.mayWrite) return;
+  await t.send(listPets(t.key, { limit: 100 }));
+  const created = t.history.limits.of(t.exhaustKey.key).filter(({ status }) => status === 201);
+  const [latest] = created.at(-1)?.response.pets ?? [];
+  if (latest === undefined || latest.id > int64Max - nextIds || (await t.fixtures.getIsRemoved())) return;
+  for (let more = 1n; more <= nextIds; more++) await t.send(getPet(t.key, latest.id + more));
 }
 
 /** A small list without a valid key. */

@@ -64,11 +64,17 @@ export interface Estimate {
   readonly seconds: number;
 }
 
-/** The animals that `--exhaust` creates: two to see whether they can be created, two at first, two in each window. */
-const atLimitCreates = 10;
+/**
+ * The animals that `--exhaust` creates: two to see whether they can be created, two at first, two at the start of each
+ * window, and one at its end.
+ */
+const atLimitCreates = 13;
 
-/** The requests without a valid key that --exhaust sends: two with other spellings of the scheme, two in a window. */
-const atLimitKeyless = 4;
+/**
+ * The requests without a valid key that --exhaust sends: two with other spellings of the scheme, two in a window, and
+ * two at the limit.
+ */
+const atLimitKeyless = 6;
 
 /** Estimates the rest of an open session. */
 export function estimateOf(session: Session): Estimate {

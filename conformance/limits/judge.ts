@@ -65,7 +65,8 @@ function judgeByDate(exchanges: readonly Exchange[], isExclusive: boolean): Verd
       if (isExempt) of('limits.all-operations').contradiction ??= { ...contradiction, id: 'limits.all-operations' };
     }
   }
-  for (const contradiction of distantResets(groups)) of(contradiction.id).contradiction ??= contradiction;
+  for (const contradiction of [...distantResets(groups), ...groups.flatMap(unfoundedRefusals)])
+    of(contradiction.id).contradiction ??= contradiction;
   const changing = alternation(exchanges.toSorted((a, b) => a.receivedTurn - b.receivedTurn));
   if (changing !== undefined) of(changing.id).contradiction ??= changing;
   return verdicts;
@@ -170,6 +171,25 @@ function distantResets(groups: readonly Group[]): readonly Contradiction[] {
   });
 }
 
+/** A refusal is unfounded if it shows more than this many requests. Some may have become available meanwhile. */
+const fewLeft = 10;
+
+/** First refusals whose headers show that requests of the minute remain. Retry-After shows if the day is used up. */
+function unfoundedRefusals(group: Group): readonly Contradiction[] {
+  if (!group.isShort) return [];
+  return group.own.flatMap((at) => {
+    const { remaining, receivedAt, date = receivedAt, retryAfterMs = Infinity } = at;
+    if (!isRefused(at) || remaining <= fewLeft || isBanned(at) || !isFirstRefusal(group, at)) return [];
+    if (isEndOfDay((date + retryAfterMs) / 1_000)) return [];
+    const from = group.own.findLast((one) => isBefore(one, at)) ?? at;
+    const required = `admitted, because ${remaining} requests remain`;
+    return [{ id: 'limits.admits', at, from, required, received: '429' }];
+  });
+}
+
+/** Whether a day can end at this time, in Unix seconds: in some time zone. */
+const isEndOfDay = (seconds: number): boolean => (seconds + 2) % 900 <= 4;
+
 /**
  * A limit that changes and changes back within a minute. This is permitted only in the last minute of a day, in which
  * the headers may describe either window.
@@ -177,10 +197,9 @@ function distantResets(groups: readonly Group[]): readonly Contradiction[] {
 function alternation(all: readonly Exchange[]): Contradiction | undefined {
   const shortMs = minuteMs + lateMs;
   const isMinute = ({ reset, date, receivedAt }: Exchange) => reset * 1_000 - (date ?? receivedAt) <= shortMs;
-  const isEndOfDay = ({ reset }: Exchange) => (reset + 2) % 900 <= 4;
   let [one, other]: (Exchange | undefined)[] = [];
   for (const now of all) {
-    if (!isMinute(now) || isEndOfDay(now)) [one, other] = [undefined, undefined];
+    if (!isMinute(now) || isEndOfDay(now.reset)) [one, other] = [undefined, undefined];
     else if (one === undefined || now.limit === (other ?? one).limit) one = other === undefined ? now : one;
     else if (other === undefined) other = isBefore(one, now) ? now : undefined;
     else if (now.limit === one.limit && isBefore(other, now) && now.receivedAt - one.sentAt < minuteMs) {

@@ -30,7 +30,7 @@ export interface Prober<T> {
   send(requests: readonly T[]): Promise<readonly Exchange[]>;
   /** Sends a request with another key, if there is one that need not wait. */
   sendOther(): Promise<void>;
-  /** Sends requests without a valid key, which must not count. */
+  /** Sends requests without a valid key, which must not count, and must not be served at the limit either. */
   sendKeyless(): Promise<void>;
   sleep(ms: number, reason: string): Promise<void>;
   /** An estimate of the server's time that is never ahead of it. */
@@ -143,7 +143,10 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
     if (left > maxRemaining) throw new Inconclusive(`${left} requests remain, more than ${maxRemaining}`);
     for (let first = true; ; first = false) {
       const count = left > lastFew ? Math.ceil(left / 2) : left + more;
-      const some = Array.from({ length: count }, (_, i) => (first ? others[i] : undefined) ?? usual[i % usual.length]!);
+      const some: T[] = Array.from({ length: count }, (_, i) => usual[i % usual.length]!);
+      if (first) some.splice(0, Math.min(count, others.length), ...others.slice(0, count));
+      // A limiter may reserve the last requests for some operations.
+      if (left <= lastFew && count > 1) for (const create of others.slice(0, 1)) some[count >> 1] = create;
       const exchanges = count === 0 ? [] : await send(some);
       const refusal = exchanges.findLast(isRefused);
       if (refusal !== undefined) return refusal;
@@ -257,6 +260,7 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   await prober.sendKeyless();
   last = await useUp(await one(), 0);
   if (!isRefused(last)) return;
+  await prober.sendKeyless();
   last = await recover(last, 0);
   if (isRefused(last)) last = await fresh(last);
   if (wasBanned) return;

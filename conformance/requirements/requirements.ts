@@ -63,7 +63,7 @@ const table = {
   'create.category': ['4.2', 'The categoryId is returned exactly, to the last digit.'],
   'create.status': ['4.2', 'A status that was sent is returned and stored. One that the server chose is stored.'],
   'create.stored': ['4.2', 'getPet returns a created animal with the same id, name and categoryId.'],
-  'create.refused': ['4.2', 'A create that is refused with 400 or 401 adds no animal.'],
+  'create.refused': ['4.2', 'A create that is refused with 400, 401 or 429 adds no animal.'],
   'create.required': ['4.2', 'A body without name or without categoryId gets 400.'],
   'create.null': ['4.2', 'null gets 400 as the value of any field.'],
   'create.wrong-type': ['4.2', 'A value of a wrong JSON type gets 400, in any field.'],

@@ -212,6 +212,7 @@ export class Fixtures {
       'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
       ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Real-IP': '203.0.113.7', Cookie: 'session=7' },
       ...{ 'Accept-Language': 'fr', Origin: 'https://shop.example' },
+      Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     };
     const { header = '', shell = '', key } = credential;
     const respelled = ['bearer ', 'Bearer  '].map((scheme): Request => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bearer } from '../client/credentials.ts';
-import { newPetText, type NewPet, type Pet } from '../client/pet.ts';
+import { newPetText, uniqueName, type NewPet, type Pet } from '../client/pet.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { response, start, type ResponseFields } from '../testing/responses.ts';
 import { apiKey } from '../testing/servers.ts';
@@ -211,4 +211,15 @@ test('an animal whose create was refused is a violation; only unique names are c
   ])
     assert.equal(violates('create.refused', history, shows(name)), isViolation, name);
   assert.equal(violates('create.refused', new History(), shows(unique(1))), false);
+});
+
+test('a create that was refused with 429 adds no animal, but may be repeated', () => {
+  const [sent, other] = [1, 2].map((number) => ({ name: uniqueName('1234abcd', number), categoryId: 3n }));
+  const pet = { id: 7n, ...sent! };
+  const refused = response({ request: createPet(key, sent!), status: 429, body: '{}' });
+  const isStored = (history: History) => violates('create.refused', history, list([pet]));
+  assert.equal(isStored(after(refused)), true);
+  assert.equal(isStored(after(response({ request: createPet(key, other!), status: 429, body: '{}' }))), false);
+  assert.equal(violates('create.refused', after(refused), made(sent!, pet)), false);
+  assert.equal(isStored(after(refused, made(sent!, pet))), false);
 });

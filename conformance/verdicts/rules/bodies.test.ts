@@ -1,7 +1,7 @@
 /** Which statuses a valid create may get, and whose bodies must be JSON. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearer } from '../../client/credentials.ts';
+import { bearer, nobody, wrongKey } from '../../client/credentials.ts';
 import { createPet, createPetOf, listPets } from '../../client/requests.ts';
 import { response } from '../../testing/responses.ts';
 import { apiKey } from '../../testing/servers.ts';
@@ -45,4 +45,21 @@ test('a body must be JSON with any status, unless a proxy or a firewall may have
         isViolation ? 'object' : 'undefined',
         `${status}`,
       );
+});
+
+test('a request without a valid key must not succeed, whichever check sends it', () => {
+  const { judge } = bodyRules.find(({ id }) => id === 'auth.invalid-request')!;
+  const spelled = { header: 'bearer x', shell: undefined, key: 'none', acceptedAs: 'main' } as const;
+  for (const [credential, status, isViolation] of [
+    [nobody, 200, true],
+    [wrongKey, 201, true],
+    [wrongKey, 401, false],
+    [wrongKey, 429, false],
+    [spelled, 200, false],
+    [key, 200, false],
+  ] as const)
+    assert.equal(
+      typeof judge(response({ request: listPets(credential), status }), new History()),
+      isViolation ? 'object' : 'undefined',
+    );
 });

@@ -10,7 +10,7 @@ import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 /** The error statuses of the specification whose body is an Error. It leaves the shape of the body of a 429 open. */
 const errorStatuses = [400, 401, 404];
 
-/** The statuses with which a proxy or a firewall refuses a request on its own. A redirect and a 5xx can be its own too. */
+/** The statuses with which a proxy or a firewall refuses a request on its own, besides redirects and server errors. */
 const proxyStatuses = [403, 406, 407, 408, 411, 413, 414, 417, 421, 431, 451];
 
 /** The requirements on the fields of a Pet. */
@@ -36,6 +36,16 @@ export const bodyRules: readonly Rule[] = [
       if (!isOfOperation(response) || request.credential.key === 'none' || status === 429 || status >= 500)
         return undefined;
       return must(status !== 401, 'no 401, because the key is valid', '401');
+    },
+  },
+  {
+    id: 'auth.invalid-request',
+    judge: (response) => {
+      const { request, status } = response;
+      const { key, acceptedAs } = request.credential;
+      const isOpen = !isOfOperation(response) || request.open === true || acceptedAs !== undefined;
+      if (key !== 'none' || isOpen || status >= 300) return undefined;
+      return { required: '401, because there is no valid key', received: `${status}` };
     },
   },
   {
