@@ -17,7 +17,7 @@ const maxLists = 6;
 
 const ofNames: Cost = {
   ...{ requests: 3, writes: true, planned: costOf('create.name') },
-  perCase: { requests: 1.1, creates: 1 },
+  perCase: { requests: 1.1, creates: 1, share: 0.5 },
 };
 
 export const createChecks: readonly Check[] = [

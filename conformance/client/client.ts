@@ -3,9 +3,10 @@
  * waits and retries after a 429, and never sends more requests than the run may send.
  */
 import { processStops, type Clock, type Stops } from './clock.ts';
-import { exchangeHttp, StaleConnection, TooSlow } from './http.ts';
+import { exchangeHttp, StaleConnection, TooSlow, type HttpRequest } from './http.ts';
 import { isOfNetwork } from './network-errors.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
+import { exchangePipelined } from './pipeline.ts';
 import { agentFor, type Target } from './proxy.ts';
 import { spelled, type Connection, type Credential, type Request } from './request.ts';
 import { Response, type Moment } from './response.ts';
@@ -181,18 +182,25 @@ export class Client {
   }
 
   /**
+   * Sends requests on a new connection without waiting for responses, regardless of the limits. Those without a
+   * response are sent again, each on another connection.
+   *
+   * @throws NoResponse if a connection breaks
+   * @throws NoRequestsLeft if --max-requests is reached
+   */
+  pipelined(requests: readonly Request[]): readonly Promise<Response>[] {
+    const responses = this.#pipelined(requests);
+    return requests.map(async (request, i) => (await responses)[i] ?? this.available(request));
+  }
+
+  /**
    * Sends a request once, regardless of the limits. A 429 or a 503 is a response like any other.
    *
    * @throws NoResponse if the connection breaks
    * @throws NoRequestsLeft if --max-requests is reached
    */
   async exchange(request: Request): Promise<Response> {
-    const response = await this.#once(request);
-    // A 401 shows the limits of requests without a key.
-    const { key } = request.credential;
-    if (response.status !== 401 || key === 'none') this.#pacers[key].learn(response);
-    if (request.operation === 'createPet' && response.status === 201) this.sent.created++;
-    return response;
+    return this.#learned(await this.#once(request));
   }
 
   /** Aborts the requests that are in flight, and sends no more. Requests then reject with `reason`. */
@@ -233,6 +241,43 @@ export class Client {
     }
   }
 
+  async #pipelined(requests: readonly Request[]): Promise<readonly Response[]> {
+    const sent = requests.map((request) => {
+      this.#count(request);
+      return this.#moment(chargedBy(request).at(-1)!);
+    });
+    try {
+      const responses = await exchangePipelined(requests.map((request) => this.#messageOf(request)));
+      return responses.map((message, i) => {
+        const [request, moment] = [requests[i]!, sent[i]!];
+        return this.#learned(new Response(request, message, moment, this.#moment(chargedBy(request).at(-1)!)));
+      });
+    } catch (error) {
+      if (this.#interruption !== undefined) throw this.#interruption;
+      if (!isOfNetwork(error)) throw error;
+      return [];
+    } finally {
+      for (const one of requests.flatMap(chargedBy)) this.#counts[one].ended++;
+    }
+  }
+
+  #learned(response: Response): Response {
+    const { request: { credential: { key }, operation }, status } = response;
+    // A 401 shows the limits of requests without a key.
+    if (status !== 401 || key === 'none') this.#pacers[key].learn(response);
+    if (operation === 'createPet' && status === 201) this.sent.created++;
+    return response;
+  }
+
+  #messageOf(request: Request): HttpRequest {
+    const { credential: { header }, target, connection: agent = this.#agent } = request;
+    const authorization = header === undefined ? [] : [['Authorization', header] as const];
+    const all = [...request.headers, ...authorization];
+    const headers = all.map(([name, value]) => [spelled(name, request), value] as const);
+    const { proxy, timeoutMs, stops } = this.#options;
+    return { ...request, url: this.baseUrl + target, headers, agent, proxy, timeoutMs, stops };
+  }
+
   #moment(key: Credential['key']): Moment {
     return { at: this.#options.clock.now(), turn: ++this.#turn, ...this.#counts[key] };
   }
@@ -257,19 +302,14 @@ export class Client {
    */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
-    const { credential: { header }, target, connection: agent = this.#agent } = request;
-    const authorization = header === undefined ? [] : [['Authorization', header] as const];
-    const all = [...request.headers, ...authorization];
-    const headers = all.map(([name, value]) => [spelled(name, request), value] as const);
-    const { proxy, timeoutMs, stops = processStops } = this.#options;
-    const message = { ...request, url: this.baseUrl + target, headers, agent, proxy, timeoutMs, stops };
+    const { stops = processStops } = this.#options;
     const charged = chargedBy(request);
     const counted = charged.at(-1)!;
     const sent = this.#moment(counted);
     const stopsBefore = stops.noticed;
     const hasStopped = () => stops.count !== stopsBefore;
     try {
-      const response = new Response(request, await exchangeHttp(message), sent, this.#moment(counted));
+      const response = new Response(request, await exchangeHttp(this.#messageOf(request)), sent, this.#moment(counted));
       if (response.receivedAt - response.sentAt > slowMs && !hasStopped()) this.#slow++;
       return response;
     } catch (error) {

@@ -14,8 +14,8 @@ export interface HttpRequest {
   /** The name of one of the usual headers, which this request does not have. */
   readonly without?: string | undefined;
   readonly body?: Uint8Array | undefined;
-  /** Sends this many bytes of the body, and the others after a pause. */
-  readonly firstPart?: number | undefined;
+  /** Sends the body in pieces, which end at these numbers of bytes, with a pause after each. */
+  readonly cuts?: readonly number[] | undefined;
   /** From `agentFor`. */
   readonly agent: HttpAgent | HttpsAgent;
   readonly proxy?: Proxy | undefined;
@@ -46,11 +46,11 @@ export class TooSlow extends NoExchange {
 /** No connection was established within the time limit. */
 export class NotConnected extends TooSlow {}
 
-/** The pause between two parts of a body: long enough for the first part to be read alone. */
-const pauseMs = 50;
+/** The sum of the pauses between the pieces of a body: long enough for each piece to be read alone. */
+const pausesMs = 50;
 
 /** The size limit of a body, before and after it is decoded. */
-const maxBytes = 16 * 1024 * 1024;
+export const maxBytes = 16 * 1024 * 1024;
 
 /**
  * The headers that every request has, unless it has another value for one. Some firewalls refuse a request without
@@ -62,6 +62,28 @@ const usualHeaders = [
   ['Accept-Encoding', 'identity'],
 ] as const;
 
+/** The head of a request: the server or proxy to which it is sent, its path as it is sent, and all of its headers. */
+export function headOf({ url, method, headers, without, body, proxy }: HttpRequest) {
+  // To reach an https: server, the agent opens a tunnel through the proxy.
+  const forwarder = url.startsWith('https:') ? undefined : proxy;
+  const names = headers.map(([name]) => name.toLowerCase());
+  const usual = usualHeaders.filter(([name]) => name !== without && !names.includes(name.toLowerCase()));
+  const hasLength = body !== undefined && !names.includes('transfer-encoding');
+  const { host, origin } = new URL(url);
+  return {
+    to: forwarder?.origin ?? url,
+    method,
+    // As it is written, because URL would remove dot segments.
+    path: (forwarder === undefined ? '' : origin) + (url.replace(/^[a-z]+:\/\/[^/]*/i, '') || '/'),
+    headers: [
+      ['Host', host] as const,
+      ...(forwarder?.authorization === undefined ? [] : [['Proxy-Authorization', forwarder.authorization] as const]),
+      ...[...usual, ...headers],
+      ...(hasLength ? [['Content-Length', String(body.length)] as const] : []),
+    ],
+  };
+}
+
 /**
  * Sends a request and receives the complete response.
  *
@@ -72,26 +94,11 @@ const usualHeaders = [
  * @throws Error if the connection breaks (see `isOfNetwork`), and for an error in the kit
  */
 export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
-  const { url, method, headers, without, body, firstPart, agent, proxy, timeoutMs = 30_000, stops } = request;
-  // To reach an https: server, the agent opens a tunnel through the proxy.
-  const forwarder = url.startsWith('https:') ? undefined : proxy;
-  const to = forwarder?.origin ?? url;
+  const { body, cuts = [], agent, timeoutMs = 30_000, stops } = request;
+  const { to, headers, ...head } = headOf(request);
   const send = to.startsWith('https:') ? httpsRequest : httpRequest;
-  const names = headers.map(([name]) => name.toLowerCase());
-  const usual = usualHeaders.filter(([name]) => name !== without && !names.includes(name.toLowerCase()));
-  const hasLength = body !== undefined && !names.includes('transfer-encoding');
-  const length = hasLength ? ['Content-Length', String(body.length)] : [];
-  const own = forwarder?.authorization === undefined ? [] : ['Proxy-Authorization', forwarder.authorization];
-  const { host, origin } = new URL(url);
-  const options = {
-    method,
-    agent,
-    // By default Node refuses more than 16 KiB, which cookies and a Content-Security-Policy may exceed.
-    maxHeaderSize: 1024 * 1024,
-    headers: ['Host', host, ...own, ...usual.flat(), ...headers.flat(), ...length],
-    // As it is written, because URL would remove dot segments.
-    path: (forwarder === undefined ? '' : origin) + (url.replace(/^[a-z]+:\/\/[^/]*/i, '') || '/'),
-  };
+  // By default Node refuses more than 16 KiB, which cookies and a Content-Security-Policy may exceed.
+  const options = { ...head, agent, maxHeaderSize: 1024 * 1024, headers: headers.flat() };
   return new Promise((resolve, reject) => {
     let responding = false;
     const fail = (error: Error) => {
@@ -133,10 +140,11 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
         reset && sending.reusedSocket && !responding ? new StaleConnection(error.message, { cause: error }) : error,
       );
     });
-    if (body === undefined || firstPart === undefined) sending.end(body);
-    else {
-      const sendRest = () => sending.end(body.subarray(firstPart));
-      sending.write(body.subarray(0, firstPart), () => setTimeout(sendRest, pauseMs));
-    }
+    const sendFrom = (start: number, [end, ...others]: readonly number[]) => {
+      if (end === undefined) return void sending.end(body?.subarray(start));
+      const sendNext = () => sendFrom(end, others);
+      sending.write(body?.subarray(start, end), () => setTimeout(sendNext, pausesMs / cuts.length));
+    };
+    sendFrom(0, cuts);
   });
 }

@@ -45,10 +45,12 @@ export interface Request {
   readonly connection?: Connection;
   /** The requests that are sent at the same time. */
   readonly beside?: readonly Request[];
+  /** Whether it is sent with those on one new connection, before there is a response to any of them. */
+  readonly isPipelined?: true;
   /** The values of its combination that are not plain, in words. */
   readonly combines?: string;
-  /** Sends the body in two parts, the first of this many bytes, with a pause between them. */
-  readonly firstPart?: number;
+  /** Sends the body in pieces, which end at these numbers of bytes, with a pause after each. */
+  readonly cuts?: readonly number[];
   /** The limit asked for, if the specification allows it. */
   readonly limit?: number;
   /** The filter asked for, if the specification allows it. */

@@ -115,8 +115,8 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
     if (start === undefined) break;
   }
   // They can only be in these combinations, of which there may be too few to use every row.
-  const unused = accepted.filter((i) => rows[i]!.row.mayBeRefused !== undefined && uses[i] === 0);
-  for (const start of unused.slice(0, most - found.length)) combine(start, true);
+  for (const start of accepted.filter((i) => rows[i]!.row.mayBeRefused !== undefined))
+    if (uses[start] === 0 && found.length < most) combine(start, true);
   share = 1;
   while (found.length < most) {
     const mayStart = ({ of }: Coverable) => (spent.get(of) ?? 0) < quota(of);

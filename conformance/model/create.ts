@@ -10,6 +10,7 @@ import {
   headersOfPost,
   ifNoneMatch,
   traceIds,
+  userAgents,
   withHeaders,
 } from './exchange.ts';
 import { accepted, named, open, plain, refusable, refused } from './model.ts';
@@ -68,6 +69,13 @@ function sampled<T>(arbitrary: fc.Arbitrary<T>, seed: number, count: number): re
 /** Splits `categoryId` and `status` into `category_Id` and `sta_tus`. */
 const divided = (field: Field, by: string) => field.replace(/(?<=^(category|sta|na))/, by);
 
+/** Names that mean nearly the same. */
+const synonyms: Readonly<Record<Field, readonly string[]>> = {
+  name: ['label', 'title', 'petName', 'displayName'],
+  categoryId: ['catId', 'categoryID', 'typeId'],
+  status: ['state', 'availability'],
+};
+
 /**
  * Other spellings of a field: a server may ignore them or refuse them, but must not take one for the field. The second
  * group has spaces, for which a server may refuse a body.
@@ -76,13 +84,15 @@ const respelled = (field: Field): readonly (readonly string[])[] => [
   [
     ...new Set([field.toUpperCase(), field.toLowerCase(), field.replace(/^./, (first) => first.toUpperCase())]),
     ...['_', '-'].flatMap((by) => [divided(field, by), divided(field, by).toLowerCase(), by + field, field + by]),
-    ...[`${field}s`, `pet_${field}`, `pet.${field}`, `pet[${field}]`, `${field}[]`, `$${field}`, `@${field}`],
+    ...[...synonyms[field], `${field}s`, `pet_${field}`, `pet.${field}`, `pet[${field}]`, `${field}[]`, `$${field}`, `@${field}`],
   ].filter((spelling) => spelling !== field),
   [` ${field}`, `${field} `, ` ${field} `, `\t${field}`, `${field}\n`, `${field}\u0000`],
 ];
 
 /** Names under which a lenient server may look for an object with the fields. */
-const wrappers = ['pet', 'Pet', 'newPet', 'NewPet', 'data', 'body', 'payload', 'attributes', 'params', 'value'];
+const wrappers = [
+  ...['pet', 'Pet', 'newPet', 'NewPet', 'data', 'body', 'payload', 'attributes', 'params', 'value', '$set', 'category'],
+];
 
 /** Moves a field to other names, other objects and the query. */
 const moveAway = (field: Field): Change => (draft, { category }) => {
@@ -91,8 +101,7 @@ const moveAway = (field: Field): Change => (draft, { category }) => {
   const fields = [
     ...draft.fields.filter(([name]) => name !== field),
     ...respelled(field)[0]!.map((name) => [name, text] as const),
-    ...wrappers.map((name) => [name, whole] as const),
-    ['category', `{"id":${category},"categoryId":${category}}`] as const,
+    ...wrappers.map((name) => [name, whole.replace('{', `{"id":${category},`)] as const),
   ];
   return { ...draft, fields, parameters: [`${field}=${encodeURIComponent(text.replaceAll('"', ''))}`] };
 };
@@ -105,6 +114,10 @@ const nameRows = (count: number): Dimension['rows'] => [
   plain('ordinary'),
   ...accepted(named('Rex'), nameOf),
   ...open('create.name', texts(...exampleNames, ...meaningfulNames.slice(0, 2 * count)), nameOf),
+  // Then a request for the animal with this id may find the one with this name.
+  ...open('create.name', { 'an unknown id': undefined }, () => (draft, world) =>
+    nameOf(`${world.unknownId}`)(draft, world),
+  ),
   ...open('create.empty-name', { empty: '' }, nameOf),
   ...open('create.blank-name', { blank: '   ' }, nameOf),
   ...open('create.control-characters', { 'control characters': controlName }, nameOf),
@@ -256,7 +269,7 @@ const duplicateName: Change = (draft) => {
   return { ...draft, sent, fields: [['name', '"First"'], ...draft.fields] };
 };
 
-/** A valid value of each field, and another one for its other spellings. `#` is a category. */
+/** A valid value of each field, and another one for its other spellings and in other objects. `#` is a category. */
 const beside: readonly (readonly [field: Field, own: Change, other: string])[] = [
   ['name', (draft) => draft, '"Other"'],
   ['categoryId', (draft) => draft, '#1'],
@@ -283,7 +296,11 @@ const otherRows: Dimension['rows'] = [
       // Every second one is before the field, because the first or the last one may replace the others.
       (names) => (draft, world) => {
         const made = own(draft, world);
-        const others = names.map((name) => [name, other.replace('#', String(world.category))] as const);
+        const text = other.replace('#', String(world.category));
+        const others = [
+          ...names.map((name) => [name, text] as const),
+          ...wrappers.map((name) => [name, `{"id":${text},"${field}":${text}}`] as const),
+        ];
         const every = (which: number) => others.filter((_, i) => i % 2 === which);
         return { ...made, fields: [...every(1), ...made.fields, ...every(0)] };
       },
@@ -380,11 +397,13 @@ const bodyRows: Dimension['rows'] = [
   })),
 ];
 
-/** Sends the body in two parts. The first one ends in the middle, or within a 🐈 if there is one. */
-const inParts: Change = (draft) => {
+/** Sends the body in eight pieces. One of them ends within a 🐈 if there is one. */
+const inPieces: Change = (draft) => {
   const bytes = bytesOf(draft);
   const within = bytes.indexOf(Buffer.from('🐈')) + 2;
-  return { ...draft, firstPart: within > 1 ? within : bytes.length >> 1 };
+  const even = Array.from({ length: 7 }, (_, i) => Math.ceil(((i + 1) * bytes.length) / 8));
+  const cuts = within > 1 ? [within, ...even.slice(1)] : even;
+  return { ...draft, cuts: [...new Set(cuts)].sort((one, other) => one - other) };
 };
 
 /** Sends a name whose characters have up to four bytes. */
@@ -395,8 +414,8 @@ const ofManyBytes = (transfer: Change): Change => (draft, world) => {
 
 const transferRows: Dimension['rows'] = [
   plain('whole'),
-  ...accepted({ 'in two parts': undefined }, () => inParts).map((row) => ({ ...row, most: 3 })),
-  ...open('create.name', { 'in two parts, which divide a character': inParts }, ofManyBytes).map((row) => ({
+  ...accepted({ 'in pieces': undefined }, () => inPieces).map((row) => ({ ...row, most: 3 })),
+  ...open('create.name', { 'in pieces, which divide a character': inPieces }, ofManyBytes).map((row) => ({
     ...row,
     most: 2,
   })),
@@ -404,7 +423,7 @@ const transferRows: Dimension['rows'] = [
   ...refusable(
     [400, 411],
     open('create.chunked', { 'in chunks': { 'Transfer-Encoding': 'chunked' } }, (headers) =>
-      ofManyBytes(withHeaders(headers)),
+      ofManyBytes((draft, world) => inPieces(withHeaders(headers)(draft), world)),
     ),
   ),
 ];
@@ -464,6 +483,7 @@ export function createDimensions(seed: number, count: number, thoroughAuth: bool
     { name: 'transfer', rows: transferRows },
     { name: 'Content-Type', rows: typeRows },
     headersOfPost,
+    userAgents,
     headerNames,
     connections(({ key }) => createPetOf(key, '{}'), thoroughAuth),
     { name: 'timing', rows: timingRows },

@@ -2,7 +2,7 @@
 import { wrongKey } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
-import { accepted, open, plain, refusable, type Change, type Dimension, type Row, type World } from './model.ts';
+import { accepted, named, open, plain, refusable, type Change, type Dimension, type Row, type World } from './model.ts';
 
 const spelling = (headerCase: Request['headerCase']): Change => (draft) => ({
   ...draft,
@@ -102,14 +102,42 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'those of a client that saves data': { 'Save-Data': 'on', 'Accept-Charset': 'utf-8, iso-8859-1;q=0.5' },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
+  'those of a hop': { 'Max-Forwards': '0', 'Keep-Alive': 'timeout=5, max=100', 'Proxy-Connection': 'keep-alive' },
   'Connection: close': { Connection: 'close' },
 };
+
+/** Lists that are divided into two lines, which means the same (RFC 9110, section 5.3). */
+const inTwoLines = [
+  ...['application/json', '*/*;q=0.1'].map((value) => ['Accept', value] as const),
+  ...['identity', 'gzip;q=0'].map((value) => ['Accept-Encoding', value] as const),
+  ...['en', 'de;q=0.5'].map((value) => ['Accept-Language', value] as const),
+  ...['no-cache', 'no-store'].map((value) => ['Cache-Control', value] as const),
+];
 
 /** Headers that must not change the response, whatever the operation. */
 const harmlessRows: readonly Row[] = [
   ...[...acceptRows, ...codingRows, ...languageRows],
   ...accepted(otherHeaders, withHeaders),
+  ...accepted({ 'lists in two lines': inTwoLines }, (lines) => (draft) => ({
+    ...draft,
+    headers: [...draft.headers, ...lines],
+  })),
 ];
+
+/** Clients by which a server may choose another form of the interface. A firewall may refuse them. */
+const clientNames = [
+  ...['curl/8.14.1', 'python-requests/2.32.5', 'PostmanRuntime/7.48.0', 'Java/21.0.8', 'Go-http-client/1.1'],
+  ...['okhttp/5.1.0', 'axios/1.12.2', 'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)'],
+];
+
+export const userAgents: Dimension = {
+  name: 'User-Agent',
+  rows: [
+    plain('as usual'),
+    ...refusable([403, 406], accepted(named(...clientNames), (value) => withHeaders({ 'User-Agent': value }))),
+    ...refusable(['4xx'], accepted({ none: 'User-Agent' }, without)),
+  ].map((row, i) => (i === 0 ? row : { ...row, most: 2 })),
+};
 
 /** Without JSON in Accept, a server may respond with 406, but not with another media type. */
 const exclusiveRows = refusable(
@@ -145,12 +173,12 @@ const large = {
   '40 more': Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`X-Part-${i + 1}`, `${i + 1}`])),
 };
 
-/** A server may refuse other origins. A firewall may refuse other addresses, and clients without a name. */
+/** A server may refuse other origins. A firewall may refuse other addresses. */
 const refusableRows: readonly Row[] = [
-  ...refusable(['4xx'], [
-    ...accepted({ 'those of a proxy': forwarded, Origin: { Origin: 'https://shop.example' } }, withHeaders),
-    ...accepted({ 'no User-Agent': 'User-Agent' }, without),
-  ]),
+  ...refusable(
+    ['4xx'],
+    accepted({ 'those of a proxy': forwarded, Origin: { Origin: 'https://shop.example' } }, withHeaders),
+  ),
   ...refusable([400, 431], accepted(large, withHeadersFirst)),
   ...refusable([400, 407], accepted({ 'other credentials': otherCredentials }, withHeaders)),
 ].map((row) => ({ ...row, most: 2 }));
@@ -163,10 +191,13 @@ const headerRows = (...rows: readonly Row[]): Dimension => ({
 /** Many clients send it even without a body. */
 const typeRows = valuesOf('Content-Type', 'application/json');
 
+/** Only a 200 can be a part (RFC 9110, section 14.2). */
+const rangeRows = valuesOf('Range', 'bytes=0-9');
+
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
 export const headersOfGet: Dimension = headerRows(
   ...typeRows,
-  ...refusable([206, 416], valuesOf('Range', 'bytes=0-9')).map((row) => ({ ...row, most: 2 })),
+  ...refusable([206, 416], rangeRows).map((row) => ({ ...row, most: 2 })),
 );
 
 /**
@@ -175,7 +206,7 @@ export const headersOfGet: Dimension = headerRows(
  */
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
-  ...valuesOf('Range', 'bytes=0-9'),
+  ...rangeRows,
   ...refusable([417], valuesOf('Expect', '100-continue')).map((row) => ({ ...row, most: 2 })),
 );
 
@@ -215,6 +246,16 @@ const afterAnotherKey = (error: (world: World) => Request, most: number) =>
     extra: { requests: 1, keyless: 1 },
   });
 
+/** Sends the request between two others before there is a response to any of them (RFC 9112, section 9.3.2). */
+const pipelined: Row = {
+  name: 'one with two others, without waiting for responses',
+  expect: 'accepted',
+  change: (draft, world) => {
+    return { ...draft, beside: [listPets(world.key, { limit: 2 }), unknownAnimal(world)], isPipelined: true };
+  },
+  ...{ most: 2, extra: { requests: 2 } },
+};
+
 /**
  * The dimension of the connection on which an operation is sent. `error` makes a request that gets an error.
  * `thoroughAuth` is whether requests without a valid key may be sent.
@@ -229,6 +270,7 @@ export function connections(error: (world: World) => Request, thoroughAuth: bool
       after('one that had an unknown animal', unknownAnimal, 2),
       after('one that had an invalid list', invalidList, 2),
       ...(thoroughAuth ? [afterAnotherKey(error, 2)] : []),
+      pipelined,
     ],
   };
 }

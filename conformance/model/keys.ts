@@ -290,7 +290,8 @@ type InvalidRequest = (credential: Credential, world: World) => Request;
 const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
   'an invalid list': (credential) => listPetsWithQuery(credential, 'limit=abc&status=asleep'),
   'a create without JSON': (credential) => createPetOf(credential, '['),
-  'a get of an unknown animal': (credential, { unknownId }) => getPet(credential, unknownId),
+  'a get of an unknown animal, with a range': (credential, { unknownId }) =>
+    withHeaders({ Range: 'bytes=0-9' })(getPet(credential, unknownId)),
   'a create of text': (credential) => asText(createPetOf(credential, 'no JSON')),
   'a create with an unknown status': (credential) =>
     createPetOf(credential, '{"name":"Nobody","categoryId":1,"status":"asleep"}'),
@@ -339,8 +340,26 @@ const operations: readonly Row[] = [
   ...respelled,
 ];
 
+/** A server must not confuse the credentials of requests that it serves at the same time. */
+const besideTheKey = (most: number): Dimension => ({
+  name: 'timing',
+  rows: [
+    plain('alone'),
+    ...accepted({ 'with two lists that have the key': undefined }, () => (draft, { key }) => ({
+      ...draft,
+      beside: [listPets(key, { limit: 1 }), listPets(key, { limit: 1, status: 'available' })],
+    })).map((row) => ({ ...row, most, extra: { requests: 2 } })),
+  ],
+});
+
+/** How often a request is sent together with others that have the key, with and without --thorough-auth. */
+const together = { thorough: 40, usual: 4 };
+
 /** The dimensions of requests with valid and invalid keys, for the operations that a run may use. */
-export function keyDimensions(seed: number, create: boolean, get: boolean): readonly Dimension[] {
+export function keyDimensions(
+  seed: number,
+  { create, get, thorough }: { readonly create: boolean; readonly get: boolean; readonly thorough: boolean },
+): readonly Dimension[] {
   // Each name contains its operation.
   const isPossible = ({ name }: Row) => (create || !/create/.test(name)) && (get || !/get/.test(name));
   return [
@@ -349,6 +368,7 @@ export function keyDimensions(seed: number, create: boolean, get: boolean): read
     keyedHeaders,
     headerNames,
     { ...keyedConnections, rows: keyedConnections.rows.filter(isPossible) },
+    besideTheKey(thorough ? together.thorough : together.usual),
   ];
 }
 

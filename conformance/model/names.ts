@@ -19,6 +19,8 @@ export const fragileNames: readonly string[] = [
   'https://example.org/a?b=c ... www.example.org #1 น้ำ ﷺ ﺍ',
   'f81d4fae-7dec-11d0-a765-00a0c91e6bf6 rex@example.org :cat: @rex',
   'pending, sold +44 20 7946 0958 192.0.2.7 4111 1111 1111 1112',
+  'Cassie Bass, Titus, Killian',
+  'Peacock of Scunthorpe, Dickens, Adam Drugi',
   'REX',
   '12',
   '007',
@@ -37,6 +39,7 @@ export const fragileNames: readonly string[] = [
 /** Texts that a language or a format reads as another type: first those that are most likely to be converted. */
 export const meaningfulNames: readonly string[] = [
   ...['yes', 'no', 'NaN', 'None', 'nil', '1e3', '2024-02-29', '-0', '0x1F', '1.50', 'True', 'FALSE', 'undefined'],
+  ...['all', 'new', 'then', 'me', 'default', 'class', 'any', 'self', 'delete', 'toString'],
   ...['Infinity', 'on', 'OFF', '~', 'Null', '1.0.0', '12:30:00', '2024-02-29T12:30:00Z', '1_000', '+1', '.5', '1,5'],
   ...['y', 'N', '-inf', '.nan', '"x"', '0o17', '0b11', '1E400', '9007199254740993', '29.02.2024', '02/29/2024', 'N/A'],
   ...['#N/A', '=1+1', '(null)', '<null>', 'ja', 'nein', 'oui', 'vrai', 'faux', 'verdadero', '!!str', '*a', '&a', '- a'],

@@ -77,6 +77,13 @@ export class Case {
     return new Case(this.model, this.combination.with(dimension, 0));
   }
 
+  /** The same combination without the accepted rows because of which it may be refused; undefined if there are none. */
+  withoutRefusable(): Case | undefined {
+    const isRefusable = (row: Row) => !isAlone(row) && row.mayBeRefused !== undefined;
+    if (!this.#rows.some(isRefusable)) return undefined;
+    return new Case(this.model, this.combination.map((index, i) => (isRefusable(this.#rows[i]!) ? 0 : index)));
+  }
+
   request(world: World): Request {
     const made = this.#rows.reduce((draft, row) => row.change(draft, world), this.model.draft(world));
     const { fields: _, text, parameters, mustBe, limit, status, ...request } = made;
@@ -204,7 +211,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
   const accepted = (most: number) => (of: Of | undefined) => (of === undefined ? Math.ceil(most * share) : Infinity);
   const keys: Model = {
     name: 'keys',
-    dimensions: keyDimensions(seed, write, !getIsRemoved),
+    dimensions: keyDimensions(seed, { create: write, get: !getIsRemoved, thorough: thoroughAuth }),
     draft: keyDraft,
     provedBy: () => 'auth.valid',
     isKeyless: true,
@@ -216,7 +223,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
     provedBy: () => 'create.answers',
-    most: Math.ceil(249 * share),
+    most: Math.ceil(247 * share),
     quota: accepted(13),
   };
   const listPets: Model = {
@@ -227,7 +234,7 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
     },
-    most: Math.ceil(69 * share),
+    most: Math.ceil(67 * share),
     quota: accepted(33),
   };
   const getPet: Model = {

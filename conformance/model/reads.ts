@@ -1,7 +1,7 @@
 /** What a client may vary in listPets and getPet: sections 4.1 and 4.3. */
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
-import { connections, headerNames, headersOfGet, ifNoneMatch, withHeaders } from './exchange.ts';
+import { connections, headerNames, headersOfGet, ifNoneMatch, userAgents, withHeaders } from './exchange.ts';
 import { accepted, named, open, plain, refusable, type Change, type Dimension, type Draft, type World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
@@ -94,6 +94,7 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
       rows: accepted(queryForms, (form) => (draft) => ({ ...draft, parameters: form(draft.parameters) })),
     },
     headersOfGet,
+    userAgents,
     headerNames,
     connections(({ key }) => listPetsWithQuery(key, 'status=asleep'), thoroughAuth),
   ];
@@ -165,8 +166,9 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         ...open('get.negative-id', { '-1': () => -1n, '-2^63': () => int64Min }, otherId),
         ...open('get.not-found', unknownIds, otherId),
         ...open('get.not-found', { 'unknown, with a known one in the query': inTheQuery }, (change) => change),
-        ...open('get.not-found', { 'unknown, with a condition': ifNoneMatch }, (headers) => (draft, world) =>
-          otherId(({ unknownId }) => unknownId)(withHeaders(headers)(draft), world),
+        // A condition and a range are only about an animal that exists.
+        ...open('get.not-found', { 'unknown, with a condition and a range': undefined }, () => (draft, world) =>
+          otherId(({ unknownId }) => unknownId)(withHeaders({ ...ifNoneMatch, Range: 'bytes=0-9' })(draft), world),
         ),
         ...open(
           'service.status',
@@ -181,6 +183,7 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
     },
     unknownParameters('service.status', formats),
     headersOfGet,
+    userAgents,
     headerNames,
     connections(({ key, unknownId }) => getPet(key, unknownId), thoroughAuth),
   ];

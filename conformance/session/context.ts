@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { NoRequestsLeft, NoResponse, type Client } from '../client/client.ts';
 import { shortened } from '../client/json.ts';
-import { nameOf, type Credential, type Request } from '../client/request.ts';
+import { isOfHeaders, nameOf, type Credential, type Request } from '../client/request.ts';
 import type { Response } from '../client/response.ts';
 import { violationOf } from '../limits/judge.ts';
 import type { GapId } from '../requirements/gaps.ts';
@@ -173,13 +173,16 @@ export class CheckContext {
         if (!isSpent) throw error;
       });
       if (tried === undefined) return;
-      const { response, violations } = tried;
+      // If it is refused, perhaps because of some headers, the same request without them shows if they are the cause.
+      const isRefused = tried.response !== undefined && isOfHeaders(tried.response.request, tried.response.status);
+      const plain = isRefused ? one.withoutRefusable() : undefined;
+      const [sent, { response, violations }] = plain ? [plain, await this.#try(plain)] : [one, tried];
       if (response !== undefined) responses.push({ of: one.of, value: one.value, response });
       await then();
       const own = violations.findLast(({ id }) => id === this.#check.requirement);
       const violation = own ?? violations[0];
       if (violation === undefined) return;
-      const failure = await this.#smallest(one, violation, violations);
+      const failure = await this.#smallest(sent, violation, violations);
       if (violation === own) throw new Violated(failure);
     });
     return responses;
@@ -210,10 +213,12 @@ export class CheckContext {
   }
 
   async #sendOne(request: Request): Promise<JudgedResponse> {
-    const { beside } = request;
+    const { beside, isPipelined } = request;
     if (beside === undefined) return this.#session.send(request);
     await this.room(beside.length + 1);
-    return (await this.#session.sendTogether([...beside, request])).at(-1)!;
+    // In a pipeline it is the last one: a server may close the connection after it.
+    const at = isPipelined ? beside.length : beside.length >> 1;
+    return (await this.#session.sendTogether(beside.toSpliced(at, 0, request), isPipelined))[at]!;
   }
 
   /** Replaces one value after another with the plain one, as long as the requirement is still violated. */

@@ -52,6 +52,22 @@ describe('requests that are sent together', () => {
     assert.equal(of.ledger.result('limits.limit-header').judged, 3);
   });
 
+  test('pipelined on one connection, those without a response are sent again on others', async (t) => {
+    const ports: (number | undefined)[] = [];
+    const server = await scripted(t, ({ url }, response) => {
+      ports.push(response.req.socket.remotePort);
+      const isSecond = url.endsWith('/2');
+      const headers = { 'Content-Type': 'application/json', ...(isSecond && { Connection: 'close' }) };
+      response.writeHead(200, headers).end(`{"id":${url.at(-1)},"name":"Rex","categoryId":1}`);
+    });
+    const of = sessionOf(t, server);
+    const judged = await of.sendTogether([1n, 2n, 3n].map((id) => getPet(of.key, id)), true);
+    assert.deepEqual(judged.map(({ response }) => response.pets[0]?.id), [1n, 2n, 3n]);
+    assert.ok(ports[0] === ports[1] && ports.at(-1) !== ports[0], `${ports}`);
+    assert.equal(of.client.sent.withKey, 4);
+    assert.equal(of.ledger.result('get.answers').judged, 3);
+  });
+
   test('an error of the kit is not hidden by a broken connection before it', async (t) => {
     const server = await scripted(t, ({ url }, response) => {
       if (url.endsWith('/1')) response.destroy();

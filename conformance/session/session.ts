@@ -215,15 +215,19 @@ export class Session {
   }
 
   /**
-   * Sends requests at the same time, regardless of the limits. Ends when all of them have ended.
+   * Sends requests at the same time, regardless of the limits: each on another connection, or all of them pipelined on
+   * one. Ends when all of them have ended.
    *
    * @throws NoResponse if a connection breaks
    */
-  async sendTogether(requests: readonly Request[]): Promise<readonly JudgedResponse[]> {
+  async sendTogether(requests: readonly Request[], isPipelined = false): Promise<readonly JudgedResponse[]> {
     const arrived: Response[] = [];
     const judged = new Map<Response, JudgedResponse>();
-    const sending = requests.map(async (request) => {
-      const response = await this.client.available(request);
+    const responses = isPipelined
+      ? this.client.pipelined(requests)
+      : requests.map((request) => this.client.available(request));
+    const sending = responses.map(async (each) => {
+      const response = await each;
       arrived.push(response);
       return response;
     });
