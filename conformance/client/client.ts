@@ -183,14 +183,17 @@ export class Client {
 
   /**
    * Sends requests on a new connection without waiting for responses, regardless of the limits. Those without a
-   * response are sent again, each on another connection.
+   * response, or with a 503, are sent again, each on another connection.
    *
    * @throws NoResponse if a connection breaks
    * @throws NoRequestsLeft if --max-requests is reached
    */
   pipelined(requests: readonly Request[]): readonly Promise<Response>[] {
     const responses = this.#pipelined(requests);
-    return requests.map(async (request, i) => (await responses)[i] ?? this.available(request));
+    return requests.map(async (request, i) => {
+      const response = (await responses)[i];
+      return response === undefined || response.status === 503 ? this.available(request) : response;
+    });
   }
 
   /**

@@ -106,10 +106,11 @@ export class Case {
   /** Whether the specification allows the status of a response; undefined if it is open, or if a rule judges it. */
   judge({ status }: Response): true | undefined | Violation {
     const expect = this.#rows.find(isAlone)?.expect;
-    if (typeof expect !== 'object') return undefined;
+    // If other requests were sent with it, it is not sent again after a 429.
+    if (typeof expect !== 'object' || status === 429) return undefined;
     const { refused } = expect;
     const isAny = refused === '4xx';
-    const isMet = isAny ? status >= 400 && status < 500 && status !== 401 && status !== 429 : refused.includes(status);
+    const isMet = isAny ? status >= 400 && status < 500 && status !== 401 : refused.includes(status);
     return isMet || { required: isAny ? '400 or another 4xx' : refused.join(' or '), received: `${status}` };
   }
 }
