@@ -65,10 +65,10 @@ export interface Estimate {
 }
 
 /**
- * The animals that `--exhaust` creates: two to see whether they can be created, two at first, two at the start of each
- * window, and one at its end.
+ * The animals that `--exhaust` creates: two to see whether they can be created, two at first, three in each
+ * window, and some that a bucket admits beyond them.
  */
-const atLimitCreates = 13;
+const atLimitCreates = 16;
 
 /**
  * The requests without a valid key that --exhaust sends: two with other spellings of the scheme, two in a window, and

@@ -103,6 +103,7 @@ export class Client {
   readonly #pacers: Record<Credential['key'], Pacer>;
   /** Why a key is no longer used. */
   readonly #givenUp = new Map<Credential['key'], string>();
+  readonly #closing = new AbortController();
   #interruption: Error | undefined;
   #turn = 0;
   /** How many requests of each key have been sent, and have ended. */
@@ -219,6 +220,7 @@ export class Client {
 
   /** Closes its connections. */
   close(): void {
+    this.#closing.abort();
     this.#agent.destroy();
   }
 
@@ -245,12 +247,14 @@ export class Client {
   }
 
   async #pipelined(requests: readonly Request[]): Promise<readonly Response[]> {
-    const sent = requests.map((request) => {
-      this.#count(request);
-      return this.#moment(chargedBy(request).at(-1)!);
-    });
+    const sent: Moment[] = [];
     try {
-      const responses = await exchangePipelined(requests.map((request) => this.#messageOf(request)));
+      for (const request of requests) {
+        this.#count(request);
+        sent.push(this.#moment(chargedBy(request).at(-1)!));
+      }
+      const messages = requests.map((request) => this.#messageOf(request));
+      const responses = await exchangePipelined(messages, this.#closing.signal);
       return responses.map((message, i) => {
         const [request, moment] = [requests[i]!, sent[i]!];
         return this.#learned(new Response(request, message, moment, this.#moment(chargedBy(request).at(-1)!)));
@@ -260,7 +264,7 @@ export class Client {
       if (!isOfNetwork(error)) throw error;
       return [];
     } finally {
-      for (const one of requests.flatMap(chargedBy)) this.#counts[one].ended++;
+      for (const one of requests.slice(0, sent.length).flatMap(chargedBy)) this.#counts[one].ended++;
     }
   }
 

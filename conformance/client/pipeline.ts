@@ -1,21 +1,26 @@
 /** Pipelined requests (RFC 9112, section 9.3.2), which Node's client does not send. */
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { timeLimit } from './clock.ts';
 import { decode } from './content-coding.ts';
 import { headOf, maxBytes, type HttpRequest, type HttpResponse } from './http.ts';
 
 /**
- * How long to wait for the next response. A server may ignore requests that arrive before it has responded to another
- * one, so a client must be able to repeat them.
+ * How long to wait for the first response, and for each of the others. A server may ignore requests that arrive before
+ * it has responded to another one, so a client must be able to repeat them.
  */
-const timeoutMs = 5_000;
+const [firstMs, nextMs] = [30_000, 5_000];
 
 /**
  * Sends requests on a new connection without waiting for responses.
  *
+ * @param signal closes the connection
  * @returns the responses in order; fewer than the requests if the server closes the connection or sends no more
  */
-export async function exchangePipelined(requests: readonly HttpRequest[]): Promise<readonly HttpResponse[]> {
+export async function exchangePipelined(
+  requests: readonly HttpRequest[],
+  signal?: AbortSignal,
+): Promise<readonly HttpResponse[]> {
   const socket = await connectFor(requests[0]!);
   for (const request of requests) {
     const { method, path, headers } = headOf(request);
@@ -32,10 +37,12 @@ export async function exchangePipelined(requests: readonly HttpRequest[]): Promi
   return new Promise((resolve) => {
     const end = () => {
       cancel();
+      signal?.removeEventListener('abort', end);
       socket.destroy();
       resolve(responses);
     };
-    let cancel = timeLimit(timeoutMs, end, undefined);
+    let cancel = timeLimit(firstMs, end);
+    signal?.addEventListener('abort', end);
     socket.on('close', end).on('error', end);
     socket.on('data', (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);
@@ -43,7 +50,7 @@ export async function exchangePipelined(requests: readonly HttpRequest[]): Promi
         responses.push(read.response);
         bytes = read.rest;
         cancel();
-        cancel = timeLimit(timeoutMs, end, undefined);
+        cancel = timeLimit(nextMs, end);
       }
       if (responses.length === requests.length || bytes.length > maxBytes) end();
     });
@@ -55,7 +62,7 @@ async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
   const host = to.hostname.replace(/^\[|\]$/g, '');
   const port = Number(to.port) || (to.protocol === 'https:' ? 443 : 80);
   return new Promise((resolve, reject) => {
-    const options = { host, port, servername: host };
+    const options = { host, port, ...(isIP(host) === 0 && { servername: host }) };
     const made = agent.createConnection(options, (error, socket) => (error ? reject(error) : resolve(socket)));
     if (made) resolve(made);
   });

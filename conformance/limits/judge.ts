@@ -171,17 +171,21 @@ function distantResets(groups: readonly Group[]): readonly Contradiction[] {
   });
 }
 
-/** A refusal is unfounded if it shows more than this many requests. Some may have become available meanwhile. */
-const fewLeft = 10;
+/** A refusal is unfounded if it shows more than this part of the limit. Some may have become available meanwhile. */
+const partLeft = 1 / 4;
 
-/** First refusals whose headers show that requests of the minute remain. Retry-After shows if the day is used up. */
+/**
+ * First refusals whose headers show that many requests of the minute remain, although Retry-After ends with the minute.
+ * So they are not due to a used-up day or a ban, nor to the window before.
+ */
 function unfoundedRefusals(group: Group): readonly Contradiction[] {
   if (!group.isShort) return [];
   return group.own.flatMap((at) => {
-    const { remaining, receivedAt, date = receivedAt, retryAfterMs = Infinity } = at;
-    if (!isRefused(at) || remaining <= fewLeft || isBanned(at) || !isFirstRefusal(group, at)) return [];
-    if (isEndOfDay((date + retryAfterMs) / 1_000)) return [];
-    const from = group.own.findLast((one) => isBefore(one, at)) ?? at;
+    const { remaining, reset } = at;
+    const isOther = !isRefused(at) || remaining <= group.limit * partLeft || !isFirstRefusal(group, at);
+    const from = group.own.findLast((one) => isBefore(one, at));
+    if (isOther || from === undefined || Math.abs(from.reset - reset) > jitter) return [];
+    if (!endsAtReset(at) || isEndOfDay(reset)) return [];
     const required = `admitted, because ${remaining} requests remain`;
     return [{ id: 'limits.admits', at, from, required, received: '429' }];
   });

@@ -7,8 +7,8 @@
  * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
  *   and more if it is admitted, because requests may have returned to a bucket; and one after an early Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
- *   one; as many requests as remain, and one more afterwards, after two without a valid key; then one at Reset and one
- *   after Retry-After, the earlier first, until one is admitted. The client obeys the headers here, so the server has
+ *   one; as many requests as remain, and one more afterwards, with two without a valid key before and after them; then
+ *   one at Reset and one after Retry-After, the earlier first, until one is admitted. The client obeys the headers here, so the server has
  *   no reason for a ban.
  * - In the next window: a pause, so that most of a window has passed; as many requests as remain and one more at the
  *   same time; some requests during the wait, first those that fail; again one at Reset; and one more than remain then,
@@ -146,7 +146,7 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
       const some: T[] = Array.from({ length: count }, (_, i) => usual[i % usual.length]!);
       if (first) some.splice(0, Math.min(count, others.length), ...others.slice(0, count));
       // A limiter may reserve the last requests for some operations.
-      if (left <= lastFew && count > 1) for (const create of others.slice(0, 1)) some[count >> 1] = create;
+      if (!first && left <= lastFew && count > 1) for (const create of others.slice(0, 1)) some[count >> 1] = create;
       const exchanges = count === 0 ? [] : await send(some);
       const refusal = exchanges.findLast(isRefused);
       if (refusal !== undefined) return refusal;

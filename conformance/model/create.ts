@@ -457,7 +457,7 @@ const timingRows: Dimension['rows'] = [
     const { name, categoryId } = world.newPet();
     const sent = { name, categoryId };
     const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`;
-    return { ...draft, beside: [{ ...createPetOf(world.key, body), sent, mustBe: 201 }] };
+    return { ...draft, beside: [...(draft.beside ?? []), { ...createPetOf(world.key, body), sent, mustBe: 201 }] };
   }).map((row) => ({ ...row, most: 3, extra: { requests: 1, creates: 1 } })),
   // A server must not take it for a repetition of the other.
   ...accepted({ 'after a create with the same trace ids': withHeaders(traceIds) }, (withIds) => (draft, world) => {

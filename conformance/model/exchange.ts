@@ -102,7 +102,7 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'those of a client that saves data': { 'Save-Data': 'on', 'Accept-Charset': 'utf-8, iso-8859-1;q=0.5' },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
-  'those of a hop': { 'Max-Forwards': '0', 'Keep-Alive': 'timeout=5, max=100', 'Proxy-Connection': 'keep-alive' },
+  'those of a hop': { 'Max-Forwards': '0', 'Keep-Alive': 'timeout=5, max=100' },
   'Connection: close': { Connection: 'close' },
 };
 
@@ -134,8 +134,13 @@ export const userAgents: Dimension = {
   name: 'User-Agent',
   rows: [
     plain('as usual'),
-    ...refusable([403, 406], accepted(named(...clientNames), (value) => withHeaders({ 'User-Agent': value }))),
-    ...refusable(['4xx'], accepted({ none: 'User-Agent' }, without)),
+    ...refusable(
+      ['4xx'],
+      [
+        ...accepted(named(...clientNames), (value) => withHeaders({ 'User-Agent': value })),
+        ...accepted({ none: 'User-Agent' }, without),
+      ],
+    ),
   ].map((row, i) => (i === 0 ? row : { ...row, most: 2 })),
 };
 
@@ -246,7 +251,7 @@ const afterAnotherKey = (error: (world: World) => Request, most: number) =>
     extra: { requests: 1, keyless: 1 },
   });
 
-/** Sends the request between two others before there is a response to any of them (RFC 9112, section 9.3.2). */
+/** Sends the request after two others, before there is a response to any of them (RFC 9112, section 9.3.2). */
 const pipelined: Row = {
   name: 'one with two others, without waiting for responses',
   expect: 'accepted',

@@ -48,7 +48,7 @@ export interface Row {
   /** The requirement that its response proves, or the gap that it shows. An accepted row needs none. */
   readonly of?: RequirementId | GapId;
   readonly change: Change;
-  /** Because of it, a server or a firewall may refuse the request with these statuses, whatever the others are. */
+  /** Because of it, a server or a firewall may refuse the request with these statuses, whatever the other rows are. */
   readonly mayBeRefused?: Refusals;
   /** The maximum number of times that a run uses it, because it is slow or needs more requests. */
   readonly most?: number;

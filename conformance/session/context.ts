@@ -176,7 +176,10 @@ export class CheckContext {
       // If it is refused, perhaps because of some headers, the same request without them shows if they are the cause.
       const isRefused = tried.response !== undefined && isOfHeaders(tried.response.request, tried.response.status);
       const plain = isRefused ? one.withoutRefusable() : undefined;
-      const [sent, { response, violations }] = plain ? [plain, await this.#try(plain)] : [one, tried];
+      const again = await (plain && this.#try(plain))?.catch((error: unknown) => {
+        if (!(error instanceof NoRequestsLeft)) throw error;
+      });
+      const [sent, { response, violations }] = plain && again ? [plain, again] : [one, tried];
       if (response !== undefined) responses.push({ of: one.of, value: one.value, response });
       await then();
       const own = violations.findLast(({ id }) => id === this.#check.requirement);
@@ -213,12 +216,20 @@ export class CheckContext {
   }
 
   async #sendOne(request: Request): Promise<JudgedResponse> {
-    const { beside, isPipelined } = request;
+    const { beside, isPipelined, before = [], credential: { key } } = request;
     if (beside === undefined) return this.#session.send(request);
-    await this.room(beside.length + 1);
-    // In a pipeline it is the last one: a server may close the connection after it.
-    const at = isPipelined ? beside.length : beside.length >> 1;
-    return (await this.#session.sendTogether(beside.toSpliced(at, 0, request), isPipelined))[at]!;
+    const connection = before.length > 0 ? this.client.connect() : undefined;
+    try {
+      for (const earlier of before) await this.#session.send({ ...earlier, ...(connection && { connection }) });
+      await this.client.room(key, 1);
+      await this.room(beside.length + 1);
+      // In a pipeline it is the last one: a server may close the connection after it.
+      const at = isPipelined ? beside.length : beside.length >> 1;
+      const all = beside.toSpliced(at, 0, { ...request, ...(connection && { connection }) });
+      return (await this.#session.sendTogether(all, isPipelined))[at]!;
+    } finally {
+      connection?.destroy();
+    }
   }
 
   /** Replaces one value after another with the plain one, as long as the requirement is still violated. */

@@ -213,13 +213,14 @@ test('an animal whose create was refused is a violation; only unique names are c
   assert.equal(violates('create.refused', new History(), shows(unique(1))), false);
 });
 
-test('a create that was refused with 429 adds no animal, but may be repeated', () => {
+test('a create that was refused with 429 adds no animal, unless it may have been sent again', () => {
   const [sent, other] = [1, 2].map((number) => ({ name: uniqueName('1234abcd', number), categoryId: 3n }));
-  const pet = { id: 7n, ...sent! };
-  const refused = response({ request: createPet(key, sent!), status: 429, body: '{}' });
-  const isStored = (history: History) => violates('create.refused', history, list([pet]));
-  assert.equal(isStored(after(refused)), true);
-  assert.equal(isStored(after(response({ request: createPet(key, other!), status: 429, body: '{}' }))), false);
-  assert.equal(violates('create.refused', after(refused), made(sent!, pet)), false);
-  assert.equal(isStored(after(refused, made(sent!, pet))), false);
+  const refused = (pet: NewPet, isFinal: boolean) => {
+    const request = { ...createPet(key, pet), ...(isFinal && ({ isFinal } as const)) };
+    return response({ request, status: 429, body: '{}' });
+  };
+  const isStored = (history: History) => violates('create.refused', history, list([{ id: 7n, ...sent! }]));
+  assert.equal(isStored(after(refused(sent!, true))), true);
+  assert.equal(isStored(after(refused(other!, true))), false);
+  assert.equal(isStored(after(refused(sent!, false))), false);
 });

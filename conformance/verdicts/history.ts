@@ -128,11 +128,10 @@ export class History {
     if (request.operation === 'other') return;
     const { name = '' } = request.sent ?? {};
     // A repeated create may be refused because the server has stored the animal at the first attempt.
-    const isRefused = [400, 401, 429].includes(status) && request.repeats === undefined;
+    const isFinal = [400, 401].includes(status) || (status === 429 && request.isFinal === true);
+    const isRefused = isFinal && request.repeats === undefined;
     if (request.operation === 'createPet' && isRefused && isUniqueName(name))
       this.#refusedCreates.set(name, response.light());
-    // A create is sent again after a 429.
-    else if (status === 201) this.#refusedCreates.delete(name);
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
     if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;

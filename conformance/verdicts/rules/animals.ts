@@ -75,9 +75,8 @@ export const animalRules: readonly Rule[] = [
   },
   {
     id: 'create.refused',
-    judge: ({ request: { operation }, pets }, history) => {
-      // The response to a create may be that to its repetition after a 429.
-      if (pets.length === 0 || operation === 'createPet' || !history.hasRefusedCreate) return undefined;
+    judge: ({ pets }, history) => {
+      if (pets.length === 0 || !history.hasRefusedCreate) return undefined;
       const shown = pets.find(({ name }) => history.refusedCreate(name) !== undefined);
       if (shown === undefined) return true;
       const { request, status, receivedAt } = history.refusedCreate(shown.name)!;

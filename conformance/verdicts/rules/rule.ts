@@ -26,7 +26,8 @@ const described = [400, 401, 404, 429];
  * such as 406 or the 403 of a firewall.
  */
 export function isOfOperation({ request, status }: Response): boolean {
-  return request.operation !== 'other' && (described.includes(status) || !isOfHeaders(request, status));
+  const isDescribed = described.includes(status) && request.mayBeRefused?.includes(status) !== true;
+  return request.operation !== 'other' && (isDescribed || !isOfHeaders(request, status));
 }
 
 /** A value as JSON, with all digits of 64-bit integers. */
