@@ -8,8 +8,8 @@
  *   and more if it is admitted, because requests may have returned to a bucket; and one after an early Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
  *   one; as many requests as remain, and one more afterwards, with two without a valid key before and after them; then
- *   one at Reset and one after Retry-After, the earlier first, until one is admitted. The client obeys the headers here, so the server has
- *   no reason for a ban.
+ *   one at Reset and one after Retry-After, the earlier first, until one is admitted. The client obeys the headers
+ *   here, so the server has no reason for a ban.
  * - In the next window: a pause, so that most of a window has passed; as many requests as remain and one more at the
  *   same time; some requests during the wait, first those that fail; again one at Reset; and one more than remain then,
  *   if these are few.

@@ -84,7 +84,8 @@ const respelled = (field: Field): readonly (readonly string[])[] => [
   [
     ...new Set([field.toUpperCase(), field.toLowerCase(), field.replace(/^./, (first) => first.toUpperCase())]),
     ...['_', '-'].flatMap((by) => [divided(field, by), divided(field, by).toLowerCase(), by + field, field + by]),
-    ...[...synonyms[field], `${field}s`, `pet_${field}`, `pet.${field}`, `pet[${field}]`, `${field}[]`, `$${field}`, `@${field}`],
+    ...[...synonyms[field], `${field}s`, `pet_${field}`, `pet.${field}`, `pet[${field}]`],
+    ...[`${field}[]`, `$${field}`, `@${field}`],
   ].filter((spelling) => spelling !== field),
   [` ${field}`, `${field} `, ` ${field} `, `\t${field}`, `${field}\n`, `${field}\u0000`],
 ];

@@ -2,7 +2,8 @@
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
 import { connections, headerNames, headersOfGet, ifNoneMatch, userAgents, withHeaders } from './exchange.ts';
-import { accepted, named, open, plain, refusable, type Change, type Dimension, type Draft, type World } from './model.ts';
+import { accepted, named, open, plain, refusable } from './model.ts';
+import type { Change, Dimension, Draft, World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
