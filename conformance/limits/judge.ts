@@ -180,12 +180,15 @@ const partLeft = 1 / 4;
  */
 function unfoundedRefusals(group: Group): readonly Contradiction[] {
   if (!group.isShort) return [];
-  return group.own.flatMap((at) => {
+  const { own, limit } = group;
+  return own.flatMap((at, i) => {
     const { remaining, reset } = at;
-    const isOther = !isRefused(at) || remaining <= group.limit * partLeft || !isFirstRefusal(group, at);
-    const from = group.own.findLast((one) => isBefore(one, at));
-    if (isOther || from === undefined || Math.abs(from.reset - reset) > jitter) return [];
-    if (!endsAtReset(at) || isEndOfDay(reset)) return [];
+    if (!isRefused(at) || remaining <= limit * partLeft || !endsAtReset(at) || isEndOfDay(reset)) return [];
+    if (!isFirstRefusal(group, at)) return [];
+    let before = i - 1;
+    while (before >= 0 && !isBefore(own[before]!, at)) before--;
+    const from = own[before];
+    if (from === undefined || Math.abs(from.reset - reset) > jitter) return [];
     const required = `admitted, because ${remaining} requests remain`;
     return [{ id: 'limits.admits', at, from, required, received: '429' }];
   });
