@@ -25,7 +25,7 @@ type Step =
 const stepCount = 5;
 
 /** How often one of the animals is requested again: a faulty server may lose it after some requests. */
-const moreGets = 8;
+const moreGets = 11;
 
 function stepText(step: Step): string {
   if ('create' in step) return `create ${newPetText(step.create)}`;

@@ -9,7 +9,7 @@ import type { Cost } from '../session/cost.ts';
 import { observeBy } from './usual.ts';
 
 /** The number of animals that create.stored gets, as a multiple of --runs. */
-const getsPerRun = 2.75;
+const getsPerRun = 2.6;
 
 /** create.answers sends a list after so many creates, and at most so many lists. */
 const createsPerList = 4;
