@@ -122,7 +122,7 @@ async function needExhausted(t: CheckContext): Promise<void> {
       // A refused create must add no animal, so each one has a name of its own.
       const renewed = (request: Request) => {
         const isCreate = request === operations[0] && request.sent !== undefined;
-        return isCreate ? ({ ...createPet(t.exhaustKey, t.fixtures.newPet()), isFinal: true } as const) : request;
+        return isCreate ? ({ ...createPet(t.exhaustKey, t.fixtures.newPet()), isSentOnce: true } as const) : request;
       };
       const send = async (requests: readonly Request[]) =>
         (await t.sendTogether(requests.map(renewed))).flatMap((response) => exchangeOf(response) ?? []);

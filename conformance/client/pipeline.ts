@@ -42,6 +42,7 @@ export async function exchangePipelined(
       resolve(responses);
     };
     let cancel = timeLimit(firstMs, end);
+    if (signal?.aborted) end();
     signal?.addEventListener('abort', end);
     socket.on('close', end).on('error', end);
     socket.on('data', (chunk: Buffer) => {

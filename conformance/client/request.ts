@@ -65,8 +65,8 @@ export interface Request {
   readonly open?: true;
   /** The statuses with which the server may refuse it because of its headers, whatever it asks for. */
   readonly mayBeRefused?: Refusals;
-  /** Whether it is not sent again after a 429. */
-  readonly isFinal?: true;
+  /** Whether it is sent only once, even if it gets a 429. */
+  readonly isSentOnce?: true;
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
 }

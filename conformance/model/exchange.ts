@@ -106,7 +106,7 @@ const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> =
   'Connection: close': { Connection: 'close' },
 };
 
-/** Lists that are divided into two lines, which means the same (RFC 9110, section 5.3). */
+/** Headers in two lines, which mean the same as one line with a list (RFC 9110, section 5.3). */
 const inTwoLines = [
   ...['application/json', '*/*;q=0.1'].map((value) => ['Accept', value] as const),
   ...['identity', 'gzip;q=0'].map((value) => ['Accept-Encoding', value] as const),
@@ -124,7 +124,7 @@ const harmlessRows: readonly Row[] = [
   })),
 ];
 
-/** Clients by which a server may choose another form of the interface. A firewall may refuse them. */
+/** Clients for which a server may have another form of the interface. A firewall may refuse them. */
 const clientNames = [
   ...['curl/8.14.1', 'python-requests/2.32.5', 'PostmanRuntime/7.48.0', 'Java/21.0.8', 'Go-http-client/1.1'],
   ...['okhttp/5.1.0', 'axios/1.12.2', 'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)'],
@@ -196,7 +196,7 @@ const headerRows = (...rows: readonly Row[]): Dimension => ({
 /** Many clients send it even without a body. */
 const typeRows = valuesOf('Content-Type', 'application/json');
 
-/** Only a 200 can be a part (RFC 9110, section 14.2). */
+/** A range has an effect only if the response would be a 200 (RFC 9110, section 14.2). */
 const rangeRows = valuesOf('Range', 'bytes=0-9');
 
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */

@@ -48,7 +48,7 @@ export interface Row {
   /** The requirement that its response proves, or the gap that it shows. An accepted row needs none. */
   readonly of?: RequirementId | GapId;
   readonly change: Change;
-  /** Because of it, a server or a firewall may refuse the request with these statuses, whatever the other rows are. */
+  /** The statuses with which a server or a firewall may refuse the request because of this row. */
   readonly mayBeRefused?: Refusals;
   /** The maximum number of times that a run uses it, because it is slow or needs more requests. */
   readonly most?: number;
@@ -95,7 +95,7 @@ export function refused<T>(
   }));
 }
 
-/** The same rows, because of which a server, or a firewall in front of it, may refuse the request. */
+/** The same rows; a server, or a firewall in front of it, may refuse a request because of them. */
 export function refusable(mayBeRefused: Refusals, rows: readonly Row[]): Row[] {
   return rows.map((row) => ({ ...row, mayBeRefused }));
 }

@@ -72,6 +72,7 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
           named('abc', '1.5', '', '+5', '05', '1e1', `${2n ** 31n}`, `${2n ** 64n}`, '1&limit=2'),
           (text) => other(`limit=${text}`),
         ),
+        // A firewall may refuse U+0000.
         ...refusable(['4xx'], open('service.status', { '%00': 'limit=%00' }, other)),
       ],
     },

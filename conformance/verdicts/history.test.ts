@@ -215,8 +215,8 @@ test('an animal whose create was refused is a violation; only unique names are c
 
 test('a create that was refused with 429 adds no animal, unless it may have been sent again', () => {
   const [sent, other] = [1, 2].map((number) => ({ name: uniqueName('1234abcd', number), categoryId: 3n }));
-  const refused = (pet: NewPet, isFinal: boolean) => {
-    const request = { ...createPet(key, pet), ...(isFinal && ({ isFinal } as const)) };
+  const refused = (pet: NewPet, isSentOnce: boolean) => {
+    const request = { ...createPet(key, pet), ...(isSentOnce && ({ isSentOnce } as const)) };
     return response({ request, status: 429, body: '{}' });
   };
   const isStored = (history: History) => violates('create.refused', history, list([{ id: 7n, ...sent! }]));

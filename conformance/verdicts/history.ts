@@ -128,8 +128,8 @@ export class History {
     if (request.operation === 'other') return;
     const { name = '' } = request.sent ?? {};
     // A repeated create may be refused because the server has stored the animal at the first attempt.
-    const isFinal = [400, 401].includes(status) || (status === 429 && request.isFinal === true);
-    const isRefused = isFinal && request.repeats === undefined;
+    const mayBeSentAgain = status === 429 && request.isSentOnce !== true;
+    const isRefused = [400, 401, 429].includes(status) && !mayBeSentAgain && request.repeats === undefined;
     if (request.operation === 'createPet' && isRefused && isUniqueName(name))
       this.#refusedCreates.set(name, response.light());
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
