@@ -71,7 +71,7 @@ function prefaceText(session: Session): string {
   const animals = session.mayWrite
     ? `It creates at most ${count(creates, 'animal')}, which remain: there is no operation to delete them.`
     : 'It creates nothing.';
-  const day = client.pacer('main').longWindow(clock.now());
+  const day = client.pacers.main.longWindow(clock.now());
   const lines = [target, `${requests}, in about ${duration(seconds)}. ${animals}`];
   if (day !== undefined && day.remaining < withKey)
     lines.push(

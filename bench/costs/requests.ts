@@ -30,12 +30,12 @@ const room = 300;
 const fill = (text: string, bytes = maxBytes - room): string => text.repeat(Math.floor(bytes / text.length));
 
 /** As many header lines as fit. */
-function lines(line: (index: number) => string, bytes = maxBytes - room): readonly string[] {
+function lines(line: (index: number) => string): readonly string[] {
   const all: string[] = [];
   for (let length = 0; ;) {
     const next = line(all.length);
     length += next.length + 2;
-    if (length > bytes) return all;
+    if (length > maxBytes - room) return all;
     all.push(next);
   }
 }
@@ -85,13 +85,8 @@ const names: readonly [name: string, line: (index: number) => string][] = [
   ['one name', () => 'a:'],
   ['one name of each case', (index) => `${index % 2 === 0 ? 'a' : 'A'}:b`],
   ['Cookie', () => 'Cookie: a=b'],
-  ['Accept', () => 'Accept: a'],
-  ['Authorization', () => 'Authorization: a'],
-  ['Connection', () => 'Connection: a'],
-  ['Expect', () => 'Expect: a'],
-  ['Set-Cookie', () => 'Set-Cookie: a'],
-  ['X-Forwarded-For', () => 'X-Forwarded-For: a'],
-  ['__proto__', () => '__proto__: a'],
+  ...['Accept', 'Authorization', 'Connection', 'Expect', 'Set-Cookie', 'X-Forwarded-For', '__proto__']
+    .map((name): [string, () => string] => [name, () => `${name}: a`]),
   ['40 characters each', (index) => `${digits(index).padStart(40, 'a')}: b`],
 ];
 const chunkUnits: readonly [name: string, unit: string][] = [
@@ -167,8 +162,6 @@ export const kinds: readonly Kind[] = [...withoutKey, ...withKey];
 /** Those whose path a log has to show. */
 export const logged: readonly Kind[] = withoutKey.filter(({ name }) => /^(path \/v1|X-Forwarded-For)/.test(name));
 
+const usualItem = JSON.stringify({ name: 'Rex', categoryId: 1, status: 'available' });
 /** An array of ordinary objects: reading it with `JSON.parse` is what a request with a key is compared with. */
-export const usualBody: Buffer = (() => {
-  const item = JSON.stringify({ name: 'Rex', categoryId: 1, status: 'available' });
-  return Buffer.from(`[${fill(`${item},`, maxBodyBytes - 2 - item.length)}${item}]`);
-})();
+export const usualBody = Buffer.from(`[${fill(`${usualItem},`, maxBodyBytes - 2 - usualItem.length)}${usualItem}]`);

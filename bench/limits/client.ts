@@ -52,12 +52,6 @@ export interface ClientOptions extends Target {
   readonly paced?: boolean;
 }
 
-/**
- * The time after its Reset at which a window is considered to have ended: a tick of the clock, or more if no Date has
- * shown the server's clock.
- */
-const [tickMs, unknownClockMs] = [50, 1_000];
-
 export class LimitsClient {
   /** The most requests that may be sent in total. */
   budget = 0;
@@ -77,16 +71,6 @@ export class LimitsClient {
     const all = [...this.#clients.values()].map(({ sent }) => sent);
     const sum = (of: 'withKey' | 'withoutKey') => all.reduce((total, sent) => total + sent[of], 0);
     return { withKey: sum('withKey'), withoutKey: sum('withoutKey') };
-  }
-
-  /** A time of our clock at which the server's has not passed a time, whatever the uncertainty. */
-  timeBefore(server: number): number {
-    return server - (this.serverClock.isKnown ? this.serverClock.most : unknownClockMs);
-  }
-
-  /** A time of our clock at which the server's has passed a time, whatever the uncertainty. */
-  timeAfter(server: number): number {
-    return server - this.serverClock.time(0) + (this.serverClock.isKnown ? tickMs : unknownClockMs);
   }
 
   /**

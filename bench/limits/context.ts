@@ -108,7 +108,7 @@ export class ScenarioContext {
    * @throws Inconclusive if the wait would be too long, as it may be after the server's clock was set
    */
   async untilServer(time: number, why: string): Promise<void> {
-    const ms = this.client.timeAfter(time) - this.clock.now();
+    const ms = this.client.serverClock.timeAfter(time) - this.clock.now();
     if (ms > 2 * maxWindowMs) throw new Inconclusive(`it would take ${duration(ms / 1_000)} ${why}`);
     await this.sleep(ms, why);
   }

@@ -187,9 +187,8 @@ test('the estimate covers what is sent, scenario by scenario', async (t) => {
 test('the timeline: what each client received in each second, and what remained', () => {
   const origin = 1_795_262_460_000;
   const entry = (client: 'load' | 'quiet', ms: number, remaining: number) => {
-    const reading = { limit: 60, remaining, reset: 1_795_262_520 };
     const key = { secret: client, own: false, quiet: client === 'quiet' };
-    return response({ key, receivedAt: origin + ms, reading });
+    return response({ key, at: origin + ms, limit: 60, remaining, reset: 1_795_262_520 });
   };
   const log = [entry('load', 1_900, 9), entry('quiet', 1_950, 50), entry('load', 1_990, 7), entry('load', 2_010, 6)];
   assert.deepEqual(

@@ -14,7 +14,7 @@ test('latencies: nearest rank, without those that opened a connection', () => {
 });
 
 test('the most admitted in any minute', () => {
-  const at = (...times: number[]) => times.map((receivedAt) => response({ receivedAt }));
+  const at = (...times: number[]) => times.map((at) => response({ at }));
   assert.equal(mostAdmittedIn(60_000, at(0, 1, 59_999, 60_000, 60_000)), 4);
   assert.equal(mostAdmittedIn(60_000, [...at(0), response({ status: 429 })]), 1);
   assert.equal(mostAdmittedIn(60_000, []), 0);

@@ -4,9 +4,9 @@ import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conf
 import { plans } from '../../conformance/client/pacing.ts';
 import { nameOf } from '../../conformance/client/request.ts';
 import { History } from '../../conformance/verdicts/history.ts';
-import type { Verdict } from '../../conformance/verdicts/results.ts';
+import { totalsOf } from '../../conformance/verdicts/results.ts';
 import { limitRules } from '../../conformance/verdicts/rules/limits.ts';
-import { count, duration, grouped, verdicts } from '../../conformance/report/words.ts';
+import { count, duration, grouped } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
@@ -118,8 +118,7 @@ export class Run {
   /** The report of everything measured so far. */
   report(about: Pick<LimitsReport, 'bench' | 'ownServer'>): LimitsReport {
     const { baseUrl, settings, clock, keys } = this.#options;
-    const totalOf = (verdict: Verdict) => this.#results.filter((result) => result.verdict === verdict).length;
-    const totals = Object.fromEntries(verdicts.map((verdict) => [verdict, totalOf(verdict)])) as LimitsReport['totals'];
+    const totals = totalsOf(this.#results);
     const client = this.#client;
     const untested = this.#aborted !== undefined || totals.inconclusive > 0 || totals.passed === 0;
     const report: LimitsReport = {

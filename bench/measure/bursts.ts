@@ -38,7 +38,7 @@ const percentile = 0.1;
  * Measures servers by bursts of the same requests. Every second round is in reverse order from the second server on:
  * each server follows several others, and never itself, because its code would still be in the processor's caches.
  *
- * @throws WrongResponse
+ * @throws Error that states which response was wrong
  */
 export async function measureBursts(
   servers: readonly { readonly process: ServerProcess; readonly client: LoadClient }[], bursts: Bursts,

@@ -12,11 +12,6 @@ export interface LoadRequest {
   readonly isRight: (body: unknown) => boolean;
 }
 
-/** A response was wrong or is missing, so the figures would be worthless. */
-export class WrongResponse extends Error {
-  override readonly name = 'WrongResponse';
-}
-
 /** What a client has sent. */
 export interface Sent {
   readonly requests: number;
@@ -46,7 +41,7 @@ export class LoadClient {
    * Sends the next requests, at least one on each connection, and waits for the responses. After the last request comes
    * the first one again.
    *
-   * @throws WrongResponse
+   * @throws Error that states which response was wrong or is missing: the figures would be worthless
    */
   async send(amount: number): Promise<Sent> {
     if (this.#connections.length === 0) {
@@ -104,9 +99,9 @@ class Message {
     this.#known = body;
   }
 
-  #wrong(received: string): WrongResponse {
+  #wrong(received: string): Error {
     const { method, path, status } = this.#request;
-    return new WrongResponse(`${method} ${path} must return ${status} and the right body; received: ${received}`);
+    return new Error(`${method} ${path} must return ${status} and the right body; received: ${received}`);
   }
 }
 

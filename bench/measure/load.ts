@@ -43,7 +43,7 @@ export async function warmUp(client: LoadClient, { warmUp: { requests, seconds }
  * Measures a server under a load. The latencies are without the first tenth, in which the processor's caches become
  * warm.
  *
- * @throws WrongResponse
+ * @throws Error that states which response was wrong
  */
 export async function measureLoad(server: ServerProcess, client: LoadClient, amount: number): Promise<Sample> {
   const before = await server.usage();

@@ -1,7 +1,7 @@
 /** Section 8: a key at its limit. The probes (limits/probes.ts) use up the limit; the history is judged as a whole. */
 import { nobody, wrongKey } from '../client/credentials.ts';
 import { NoResponse, NoRequestsLeft } from '../client/client.ts';
-import type { Credential, Request } from '../client/request.ts';
+import type { Request } from '../client/request.ts';
 import { createPet, getPet, listPets } from '../client/requests.ts';
 import { int64Max } from '../client/pet.ts';
 import { plans } from '../client/pacing.ts';
@@ -127,7 +127,8 @@ async function needExhausted(t: CheckContext): Promise<void> {
       const send = async (requests: readonly Request[]) =>
         (await t.sendTogether(requests.map(renewed))).flatMap((response) => exchangeOf(response) ?? []);
       const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
-      const sendKeyless = async () => void (await t.sendOptional([nobody, wrongKey].map(listWith)));
+      const keyless = [nobody, wrongKey].map((invalid) => listPets(invalid, { limit: 1 }));
+      const sendKeyless = async () => void (await t.sendOptional(keyless));
       const reads = [...others.filter(({ operation }) => operation !== 'createPet'), ...clients];
       const kinds = { small, others, reads, clients, failing };
       await exhaust({ send, sendOther, sendKeyless, sleep, serverTime }, kinds);
@@ -152,12 +153,6 @@ async function showNewest(t: CheckContext): Promise<void> {
   const [latest] = created.at(-1)?.response.pets ?? [];
   if (latest === undefined || latest.id > int64Max - nextIds || (await t.fixtures.getIsRemoved())) return;
   for (let more = 1n; more <= nextIds; more++) await t.send(getPet(t.key, latest.id + more));
-}
-
-/** A small list without a valid key. */
-function listWith(credential: Credential): Request {
-  const { mustBe: _, ...request } = listPets(credential, { limit: 1 });
-  return request;
 }
 
 const remainingOf = ({ history, exhaustKey }: CheckContext): number =>

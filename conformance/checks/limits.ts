@@ -20,7 +20,7 @@ export const limitChecks: readonly Check[] = [
     const request = isWorking ? listOrders(t.key) : listPets(t.key, { limit: 1 });
     for (let attempt = 1; attempt <= 2; attempt++) {
       await t.room(concurrent + 2);
-      if ((t.client.pacer('main').limit ?? Infinity) <= concurrent)
+      if ((t.client.pacers.main.limit ?? Infinity) <= concurrent)
         throw new Inconclusive(`the limit is below ${concurrent + 1}, too low for ${concurrent} concurrent requests`);
       await t.send(listPets(t.key, { limit: 1 }));
       const hasFew = () => (t.history.limits.of(t.key.key).at(-1)?.remaining ?? Infinity) < concurrent;

@@ -92,7 +92,7 @@ export function estimateOf(session: Session): Estimate {
   const withKey = Math.min(max, sum('requests') + Fixtures.cost.requests + missing + toLimit);
   const withoutKey = Math.min(max, keylessOf(session, selected));
   const usual = Math.ceil((withKey - toLimit) * usualShare);
-  const waitMs = session.client.pacer('main').estimate(session.clock.now(), usual);
+  const waitMs = session.client.pacers.main.estimate(session.clock.now(), usual);
   return {
     withKey,
     withoutKey,
@@ -111,7 +111,7 @@ function keylessOf({ options }: Session, checks: readonly Check[]): number {
 /** The number of requests that bring a key to its limit and beyond, and the seconds until it has recovered. */
 function atLimitEstimate(session: Session): { readonly requests: number; readonly seconds: number } {
   const now = session.clock.now();
-  const pacer = session.client.pacer(session.exhaustKey.key);
+  const pacer = session.client.pacers[session.exhaustKey.key];
   const day = pacer.longWindow(now);
   // The probes use up three windows: the current one and two more (limits/probes.ts).
   if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 65, seconds: pacer.endsIn(now) / 1000 + 200 };

@@ -97,10 +97,11 @@ export class Client {
   maxKeyless = Infinity;
   readonly baseUrl: string;
   readonly serverClock = new ServerClock();
+  /** The pacer of each key. */
+  readonly pacers: Readonly<Record<Credential['key'], Pacer>>;
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
   readonly #options: ClientOptions;
   readonly #agent: ReturnType<typeof agentFor>;
-  readonly #pacers: Record<Credential['key'], Pacer>;
   /** Why a key is no longer used. */
   readonly #givenUp = new Map<Credential['key'], string>();
   readonly #closing = new AbortController();
@@ -122,12 +123,7 @@ export class Client {
     this.#options = options;
     this.#agent = agentFor(options.baseUrl, options.proxy, { keepAlive: true, maxSockets: maxConnections });
     const pacer = (perMinute?: number) => new Pacer(perMinute, this.serverClock);
-    this.#pacers = { main: pacer(options.perMinute), exhaust: pacer(), none: pacer() };
-  }
-
-  /** The pacer of a key. */
-  pacer(key: Credential['key']): Pacer {
-    return this.#pacers[key];
+    this.pacers = { main: pacer(options.perMinute), exhaust: pacer(), none: pacer() };
   }
 
   /**
@@ -165,7 +161,7 @@ export class Client {
 
   /** Waits until the key has `count` requests left. */
   async room(key: Credential['key'], count: number): Promise<void> {
-    const pacer = this.#pacers[key];
+    const pacer = this.pacers[key];
     for (let ms; (ms = pacer.wait(this.#options.clock.now(), count)) > 0;) {
       await this.#wait(ms, pacer.reason, key);
       pacer.waited(ms);
@@ -271,7 +267,7 @@ export class Client {
   #learned(response: Response): Response {
     const { request: { credential: { key }, operation }, status } = response;
     // A 401 shows the limits of requests without a key.
-    if (status !== 401 || key === 'none') this.#pacers[key].learn(response);
+    if (status !== 401 || key === 'none') this.pacers[key].learn(response);
     if (operation === 'createPet' && status === 201) this.sent.created++;
     return response;
   }
@@ -352,7 +348,7 @@ export class Client {
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     for (const charged of chargedBy(request)) this.#counts[charged].sent++;
-    this.#pacers[key].sending(this.#options.clock.now());
+    this.pacers[key].sending(this.#options.clock.now());
   }
 }
 

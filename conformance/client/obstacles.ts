@@ -5,13 +5,12 @@
 import { isUtf8 } from 'node:buffer';
 import { once, type EventEmitter } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
-import { isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NoResponse } from './client.ts';
 import { codingsIn, isDecodable } from './content-coding.ts';
 import { NotConnected } from './http.ts';
 import { shortened } from './json.ts';
-import type { Target } from './proxy.ts';
+import { addressOf, type Target } from './proxy.ts';
 import type { Response } from './response.ts';
 
 /** The time limit for a TLS handshake, and for the first frame of HTTP/2. */
@@ -164,15 +163,7 @@ async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): 
  * an alert; undefined if the port does not speak TLS.
  */
 async function tlsProtocol(url: string): Promise<string | undefined> {
-  const { hostname, port, protocol } = new URL(url);
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const socket = connectTls({
-    host,
-    port: Number(port || (protocol === 'https:' ? 443 : 80)),
-    ...(isIP(host) === 0 && { servername: host }),
-    ALPNProtocols: ['http/1.1'],
-    rejectUnauthorized: false,
-  });
+  const socket = connectTls({ ...addressOf(url), ALPNProtocols: ['http/1.1'], rejectUnauthorized: false });
   try {
     await eventOf(socket, 'secureConnect');
     return socket.alpnProtocol || '';

@@ -27,9 +27,8 @@ const moreWaitsMs = 10 * minuteMs;
 /** The kit does not wait for a window that ends later than this. */
 export const longWindowMs = 15 * minuteMs;
 
-/** How long after its Reset a window is considered to have ended: longer if the server's clock is unknown. */
+/** How long after a minute a request no longer counts in it. */
 const marginMs = 50;
-const unknownClockMarginMs = 1_000;
 
 export class Pacer {
   #perMinute: number | undefined;
@@ -96,9 +95,8 @@ export class Pacer {
     this.#hadRoom ||= remaining > 0;
     if (!this.#hadRoom) return;
     this.#lowestLimit = Math.min(this.#lowestLimit, limit);
-    const margin = this.#serverClock.isKnown ? marginMs : unknownClockMarginMs;
-    const told = reset * 1_000 - this.#serverClock.time(0) + margin;
-    const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + margin;
+    const told = this.#serverClock.timeAfter(reset * 1_000);
+    const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + marginMs;
     // The last of several concurrent responses to arrive is not necessarily the last to be counted.
     const before = this.#window;
     const same = before !== undefined && before.limit === limit && before.reset === reset;

@@ -1,9 +1,9 @@
 /** Pipelined requests (RFC 9112, section 9.3.2), which Node's client does not send. */
-import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { timeLimit } from './clock.ts';
 import { decode } from './content-coding.ts';
 import { headOf, maxBytes, type HttpRequest, type HttpResponse } from './http.ts';
+import { addressOf } from './proxy.ts';
 
 /**
  * How long to wait for the first response, and for each of the others. A server may ignore requests that arrive before
@@ -59,11 +59,8 @@ export async function exchangePipelined(
 }
 
 async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
-  const to = new URL(url.startsWith('https:') || proxy === undefined ? url : proxy.origin);
-  const host = to.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(to.port) || (to.protocol === 'https:' ? 443 : 80);
+  const options = addressOf(url.startsWith('https:') || proxy === undefined ? url : proxy.origin);
   return new Promise((resolve, reject) => {
-    const options = { host, port, ...(isIP(host) === 0 && { servername: host }) };
     const made = agent.createConnection(options, (error, socket) => (error ? reject(error) : resolve(socket)));
     if (made) resolve(made);
   });

@@ -43,14 +43,14 @@ const tunnelTimeoutMs = 10_000;
  * @throws Error that names the variable, without its value, which may contain a password
  */
 export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | undefined {
-  const { protocol, hostname, port } = new URL(url);
-  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  const { protocol, hostname } = new URL(url);
+  const { host: bare, port } = addressOf(url);
   const given = (name: string) => [name.toLowerCase(), name].find((one) => environment[one]) ?? name;
   const variable = given(protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   const text = environment[variable];
   if (!text) return undefined;
   const names = (environment[given('NO_PROXY')] ?? '').toLowerCase().match(/[^\s,]+/g) ?? [];
-  const hosts = [hostname, bare, `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`];
+  const hosts = [hostname, bare, `${hostname}:${port}`];
   const isIn = (domain: string) => hosts.some((host) => host === domain || host.endsWith(`.${domain}`));
   const isDirect = (name: string) => name === '*' || isIn(name.replace(/^\*?\./, '')) || isInSubnet(bare, name);
   if (names.some(isDirect)) return undefined;
@@ -70,6 +70,14 @@ export function proxyFor(url: string, environment: NodeJS.ProcessEnv): Proxy | u
     // The error below is the same for every invalid value.
   }
   throw new Error(`${variable} must be the URL of an HTTP proxy, such as http://user:password@proxy.example:3128`);
+}
+
+/** The host and port of a URL, and the name for TLS unless the host is an IP address: the options of a connection. */
+export function addressOf(url: string) {
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const name = isIP(host) === 0 && { servername: host };
+  return { host, port: Number(port) || (protocol === 'https:' ? 443 : 80), ...name };
 }
 
 /** Whether a host is an address in a subnet such as `10.0.0.0/8`, or is this address in another spelling. */

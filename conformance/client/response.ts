@@ -115,12 +115,16 @@ export class Response {
 
   /** The objects that must be Pets: those of a list, or the one of a 201 or of getPet. */
   get petObjects(): readonly JsonObject[] {
-    const { operation } = this.request;
     const { json } = this;
-    if (operation === 'listPets' && this.status === 200)
+    if (this.request.operation === 'listPets' && this.status === 200)
       return Array.isArray(json) ? json.filter((e) => e instanceof JsonObject) : [];
-    const one = (operation === 'createPet' && this.status === 201) || (operation === 'getPet' && this.status === 200);
-    return one && json instanceof JsonObject ? [json] : [];
+    return this.mustBePet && json instanceof JsonObject ? [json] : [];
+  }
+
+  /** Whether the body must be a single Pet. */
+  get mustBePet(): boolean {
+    const { operation } = this.request;
+    return (operation === 'createPet' && this.status === 201) || (operation === 'getPet' && this.status === 200);
   }
 
   /** The Pets without errors among them. */

@@ -15,7 +15,10 @@ const recentMs = 3 * 60_000;
 /** Dates that are received within this time share one entry. */
 const slotMs = 10_000;
 
-/** Bounds of the server's clock minus the kit's, in milliseconds. */
+/** How long after a time the server's clock has certainly passed it: longer if no Date has shown that clock. */
+const [tickMs, unknownClockMs] = [50, 1_000];
+
+/** Bounds of the server's clock minus the kit's, in milliseconds; infinite if no Date has shown it. */
 interface Bounds {
   readonly least: number;
   readonly most: number;
@@ -23,24 +26,14 @@ interface Bounds {
 
 const unknown: Bounds = { least: -Infinity, most: Infinity };
 
-export class ServerClock implements Bounds {
+export class ServerClock {
   #slots: readonly (Bounds & { readonly at: number })[] = [];
   #bounds = unknown;
   #setAt = -Infinity;
 
-  /** The least by which the server's clock is ahead of the kit's; -Infinity if no Date has shown it. */
-  get least(): number {
-    return this.#bounds.least;
-  }
-
-  /** The most by which the server's clock is ahead of the kit's; Infinity if no Date has shown it. */
-  get most(): number {
-    return this.#bounds.most;
-  }
-
   /** Whether a Date has shown the server's clock. */
   get isKnown(): boolean {
-    return this.most < Infinity;
+    return this.#bounds.most < Infinity;
   }
 
   /**
@@ -48,7 +41,17 @@ export class ServerClock implements Bounds {
    * server's clock.
    */
   time(now: number): number {
-    return now + (this.isKnown ? this.least : 0);
+    return now + (this.isKnown ? this.#bounds.least : 0);
+  }
+
+  /** A time of the kit's clock at which the server's has passed a time, whatever the uncertainty. */
+  timeAfter(server: number): number {
+    return server - this.time(0) + (this.isKnown ? tickMs : unknownClockMs);
+  }
+
+  /** A time of the kit's clock at which the server's has not passed a time, whatever the uncertainty. */
+  timeBefore(server: number): number {
+    return server - (this.isKnown ? this.#bounds.most : unknownClockMs);
   }
 
   /** Whether a Date has shown, after this time of the kit's clock, that the server's clock was set. */
@@ -63,7 +66,7 @@ export class ServerClock implements Bounds {
     // A cached response has an old Date. Its Age is the number of seconds since then (RFC 9111, section 5.1).
     const time = date + Math.max(0, response.integer('age') ?? 0) * 1_000;
     const shown = { least: time - receivedAt, most: time + dateToleranceMs - sentAt };
-    const isContradiction = shown.least > this.most || shown.most < this.least;
+    const isContradiction = shown.least > this.#bounds.most || shown.most < this.#bounds.least;
     if (isContradiction) this.#setAt = receivedAt;
     const recent = isContradiction ? [] : this.#slots.filter(({ at }) => receivedAt - at <= recentMs);
     const last = recent.at(-1);

@@ -33,8 +33,7 @@ export interface Family {
 export function familiesOf(group: Group): readonly Family[] {
   const { own, all, limit, isExclusive, clock, periodMs, isAdmitted } = group;
   const perMs = limit / periodMs;
-  const { between } = sendingsOf(all);
-  const known = isExclusive ? between : () => Infinity;
+  const known = isExclusive ? sendingsOf(all) : () => Infinity;
   const at = (i: number): Exchange => own[i]!;
   const timeOf = ({ sentAt, receivedAt }: Exchange) =>
     clock === undefined ? undefined : { least: sentAt + clock.least, most: receivedAt + clock.most };

@@ -37,8 +37,8 @@ interface Findings {
  * The findings for the family with the fewest contradictions. `isWhole` is true if each family with fractions of
  * requests (see `hidden`) has more contradictions.
  */
-export function judgeGroup(group: Group): Findings & { readonly family: string; readonly isWhole: boolean } {
-  let best: (Findings & { readonly family: string }) | undefined;
+export function judgeGroup(group: Group): Findings & { readonly isWhole: boolean } {
+  let best: Findings | undefined;
   const counts = new Map<Family, number>();
   for (const family of familiesOf(group)) {
     const fewest = best?.contradictions.length ?? Infinity;
@@ -46,7 +46,7 @@ export function judgeGroup(group: Group): Findings & { readonly family: string; 
     if (fewest === 0 && (!group.isExclusive || family.hidden === 0)) continue;
     const found = judgeFamily(group, family, fewest);
     counts.set(family, found.contradictions.length);
-    if (found.contradictions.length < fewest) best = { ...found, family: family.name };
+    if (found.contradictions.length < fewest) best = found;
   }
   const { length } = best!.contradictions;
   return { ...best!, isWhole: [...counts].every(([{ hidden }, count]) => hidden === 0 || count > length) };

@@ -167,10 +167,7 @@ export function sendingsOf(all: readonly Exchange[]) {
   const endedBefore = [-Infinity];
   for (const [, ended] of ends) endedBefore.push(Math.max(endedBefore.at(-1)!, ended));
   const [sendings, endings] = [bySending.map(({ sentAt }) => sentAt), ends.map(([at]) => at)];
-  return {
-    between: (from: number, to: number): number =>
-      sentBefore[upTo(sendings, to)]! - endedBefore[upTo(endings, from)]!,
-  };
+  return (from: number, to: number): number => sentBefore[upTo(sendings, to)]! - endedBefore[upTo(endings, from)]!;
 }
 
 /** How many of the sorted values are at most `most`. */

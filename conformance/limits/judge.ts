@@ -79,7 +79,7 @@ function waitsOf(group: Group, isWhole: boolean) {
   const { own, isExclusive, isAdmitted, clock } = group;
   if (!isExclusive) return { contradictions, judged };
   const ownRefusals = own.filter(isRefused);
-  const { between } = sendingsOf(group.all);
+  const between = sendingsOf(group.all);
   /**
    * Whether a refusal is not due to a ban or a used-up day: nothing shows it, or no request was refused before, and the
    * headers describe the day if it is used up.

@@ -13,7 +13,7 @@ import {
   userAgents,
   withHeaders,
 } from './exchange.ts';
-import { accepted, named, open, plain, refusable, refused } from './model.ts';
+import { accepted, atMost, draftOf, named, open, plain, refusable, refused } from './model.ts';
 import type { Change, Dimension, Draft, Row, World } from './model.ts';
 import { controlName, exampleNames, loneSurrogateName, meaningfulNames, nulName } from './names.ts';
 
@@ -415,11 +415,8 @@ const ofManyBytes = (transfer: Change): Change => (draft, world) => {
 
 const transferRows: Dimension['rows'] = [
   plain('whole'),
-  ...accepted({ 'in pieces': undefined }, () => inPieces).map((row) => ({ ...row, most: 3 })),
-  ...open('create.name', { 'in pieces, which divide a character': inPieces }, ofManyBytes).map((row) => ({
-    ...row,
-    most: 2,
-  })),
+  ...atMost(3, accepted({ 'in pieces': undefined }, () => inPieces)),
+  ...atMost(2, open('create.name', { 'in pieces, which divide a character': inPieces }, ofManyBytes)),
   // A server may demand a Content-Length (411) or refuse the name (400), but must not misread the body.
   ...refusable(
     [400, 411],
@@ -452,19 +449,20 @@ const typeRows: Dimension['rows'] = [
   ...open('create.content-type', { 'text/plain': 'text/plain', none: undefined }, withType),
 ];
 
+const withAnother: Change = (draft, { key, newPet }) =>
+  ({ ...draft, beside: [...(draft.beside ?? []), createPet(key, newPet())] });
+
+/** A server must not take the create for a repetition of the other. */
+const withEqualIds: Change = (draft, { key, newPet }) => {
+  const withIds = withHeaders(traceIds);
+  return { ...withIds(draft), before: [...(draft.before ?? []), withIds(createPet(key, newPet()))] };
+};
+
+const oneCreate = { requests: 1, creates: 1 };
 const timingRows: Dimension['rows'] = [
   plain('alone'),
-  ...accepted({ 'with another create': undefined }, () => (draft, world) => {
-    const { name, categoryId } = world.newPet();
-    const sent = { name, categoryId };
-    const body = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}}`;
-    return { ...draft, beside: [...(draft.beside ?? []), { ...createPetOf(world.key, body), sent, mustBe: 201 }] };
-  }).map((row) => ({ ...row, most: 3, extra: { requests: 1, creates: 1 } })),
-  // A server must not take it for a repetition of the other.
-  ...accepted({ 'after a create with the same trace ids': withHeaders(traceIds) }, (withIds) => (draft, world) => {
-    const other = withIds(createPet(world.key, world.newPet()));
-    return { ...withIds(draft), before: [...(draft.before ?? []), other] };
-  }).map((row) => ({ ...row, most: 2, extra: { requests: 1, creates: 1 } })),
+  ...atMost(3, accepted({ 'with another create': withAnother }, (change) => change), oneCreate),
+  ...atMost(2, accepted({ 'after a create with the same trace ids': withEqualIds }, (change) => change), oneCreate),
 ];
 
 /** The bytes of the body. */
@@ -494,7 +492,7 @@ export function createDimensions(seed: number, count: number, thoroughAuth: bool
 /** A valid create, which the rows change. */
 export function createDraft(world: World): Draft {
   const pet = world.newPet();
-  const { body: _, ...request } = createPetOf(world.key, '');
+  const { body: _, ...request } = createPet(world.key, pet);
   const fields = [['name', JSON.stringify(pet.name)], ['categoryId', String(pet.categoryId)]] as const;
-  return { ...request, sent: pet, mustBe: 201, fields, text: '', parameters: [] };
+  return { ...draftOf(request), fields };
 }

@@ -2,7 +2,8 @@
 import { wrongKey } from '../client/credentials.ts';
 import type { Request } from '../client/request.ts';
 import { createPet, getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
-import { accepted, named, open, plain, refusable, type Change, type Dimension, type Row, type World } from './model.ts';
+import { accepted, atMost, named, open, plain, refusable } from './model.ts';
+import type { Change, Dimension, Row, World } from './model.ts';
 
 const spelling = (headerCase: Request['headerCase']): Change => (draft) => ({
   ...draft,
@@ -134,14 +135,11 @@ export const userAgents: Dimension = {
   name: 'User-Agent',
   rows: [
     plain('as usual'),
-    ...refusable(
-      ['4xx'],
-      [
-        ...accepted(named(...clientNames), (value) => withHeaders({ 'User-Agent': value })),
-        ...accepted({ none: 'User-Agent' }, without),
-      ],
-    ),
-  ].map((row, i) => (i === 0 ? row : { ...row, most: 2 })),
+    ...atMost(2, refusable(['4xx'], [
+      ...accepted(named(...clientNames), (value) => withHeaders({ 'User-Agent': value })),
+      ...accepted({ none: 'User-Agent' }, without),
+    ])),
+  ],
 };
 
 /** Without JSON in Accept, a server may respond with 406, but not with another media type. */
@@ -179,14 +177,14 @@ const large = {
 };
 
 /** A server may refuse other origins. A firewall may refuse other addresses. */
-const refusableRows: readonly Row[] = [
+const refusableRows: readonly Row[] = atMost(2, [
   ...refusable(
     ['4xx'],
     accepted({ 'those of a proxy': forwarded, Origin: { Origin: 'https://shop.example' } }, withHeaders),
   ),
   ...refusable([400, 431], accepted(large, withHeadersFirst)),
   ...refusable([400, 407], accepted({ 'other credentials': otherCredentials }, withHeaders)),
-].map((row) => ({ ...row, most: 2 }));
+]);
 
 const headerRows = (...rows: readonly Row[]): Dimension => ({
   name: 'request headers',
@@ -202,7 +200,7 @@ const rangeRows = valuesOf('Range', 'bytes=0-9');
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
 export const headersOfGet: Dimension = headerRows(
   ...typeRows,
-  ...refusable([206, 416], rangeRows).map((row) => ({ ...row, most: 2 })),
+  ...atMost(2, refusable([206, 416], rangeRows)),
 );
 
 /**
@@ -212,7 +210,7 @@ export const headersOfGet: Dimension = headerRows(
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
   ...rangeRows,
-  ...refusable([417], valuesOf('Expect', '100-continue')).map((row) => ({ ...row, most: 2 })),
+  ...atMost(2, refusable([417], valuesOf('Expect', '100-continue'))),
 );
 
 /** The headers of requests with and without a valid key. */
@@ -242,7 +240,7 @@ const invalidList = ({ key }: World): Request => listPetsWithQuery(key, 'limit=a
 const after = (name: string, request: (world: World) => Request, most: number, creates = 0) =>
   connection(name, (world) => [request(world)], { most, extra: { requests: 1, creates } });
 
-const { mustBe: _, ...wrongList } = listPets(wrongKey);
+const wrongList = listPets(wrongKey);
 
 /** A connection that has carried a request with an invalid key, and then one with the valid key that gets an error. */
 const afterAnotherKey = (error: (world: World) => Request, most: number) =>

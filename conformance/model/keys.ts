@@ -25,8 +25,8 @@ import {
 import type { RequirementId } from '../requirements/requirements.ts';
 import { randomOf } from './cover.ts';
 import { cookieNames, headerKeyNames, headerNames, keyedConnections, keyedHeaders, withHeaders } from './exchange.ts';
-import { accepted, named, open, plain, refused } from './model.ts';
-import type { Change, Dimension, Draft, Row, World } from './model.ts';
+import { accepted, atMost, draftOf, named, open, plain, refused } from './model.ts';
+import type { Change, Dimension, Row, World } from './model.ts';
 
 type RequestOf = (world: World) => Request;
 
@@ -41,12 +41,8 @@ const authorizationNames = ['X-Authorization', 'Proxy-Authorization', 'X-Forward
 /** The number of positions at which a character of the key is changed. Most keys have fewer characters. */
 const changes = 40;
 
-/** Replaces the request of a draft. */
-function drafted(request: Request, { fields, parameters }: Draft): Draft {
-  return { ...request, fields, parameters, text: '' };
-}
-
-const operation = (request: RequestOf): Change => (draft, world) => drafted(request(world), draft);
+/** Replaces the request. */
+const operation = (request: RequestOf): Change => (_, world) => draftOf(request(world));
 
 /** Rows with other credentials that must get 401. */
 const rejected = (of: RequirementId, values: Readonly<Record<string, Make>>): Row[] =>
@@ -212,8 +208,8 @@ const local = Object.fromEntries([
 ]);
 
 /** A list whose response the specification does not define: a server may treat the credential as invalid. */
-const openList = (make: Make): Change => (draft, world) => ({
-  ...drafted(listPets({ ...make(world.secret)!, acceptedAs: 'main' }), draft),
+const openList = (make: Make): Change => (_, { secret }) => ({
+  ...draftOf(listPets({ ...make(secret)!, acceptedAs: 'main' })),
   operation: 'other',
   open: true,
 });
@@ -277,8 +273,8 @@ const respelled: readonly Row[] = Object.entries(spellings).flatMap(([name, spel
       [`getPet with ${name}`]: ({ id }) => getPet(nobody, id),
       [`createPet with ${name}`]: ({ newPet }) => createPet(nobody, newPet()),
     },
-    (request) => (draft, world) => {
-      const { petId: _, ...other } = drafted(request(world), draft);
+    (request) => (_, world) => {
+      const { petId, ...other } = draftOf(request(world));
       return { ...other, target: spelled(other.target), operation: 'other', open: true };
     },
   ),
@@ -341,16 +337,12 @@ const operations: readonly Row[] = [
 ];
 
 /** A server must not confuse the credentials of requests that it serves at the same time. */
-const besideTheKey = (most: number): Dimension => ({
-  name: 'timing',
-  rows: [
-    plain('alone'),
-    ...accepted({ 'with two lists that have the key': undefined }, () => (draft, { key }) => ({
-      ...draft,
-      beside: [listPets(key, { limit: 1 }), listPets(key, { limit: 1, status: 'available' })],
-    })).map((row) => ({ ...row, most, extra: { requests: 2 } })),
-  ],
-});
+const withLists: Change = (draft, { key }) =>
+  ({ ...draft, beside: [listPets(key, { limit: 1 }), listPets(key, { limit: 1, status: 'available' })] });
+const timingRows = (most: number) => [
+  plain('alone'),
+  ...atMost(most, accepted({ 'with two lists that have the key': withLists }, (change) => change), { requests: 2 }),
+];
 
 /** How often a request is sent together with others that have the key, with and without --thorough-auth. */
 const together = { thorough: 40, usual: 4 };
@@ -368,13 +360,8 @@ export function keyDimensions(
     keyedHeaders,
     headerNames,
     { ...keyedConnections, rows: keyedConnections.rows.filter(isPossible) },
-    besideTheKey(thorough ? together.thorough : together.usual),
+    { name: 'timing', rows: timingRows(thorough ? together.thorough : together.usual) },
   ];
-}
-
-/** A valid request of listPets, which the rows change. */
-export function keyDraft({ key }: World): Draft {
-  return { ...listPets(key), fields: [], text: '', parameters: [] };
 }
 
 /**

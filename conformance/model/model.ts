@@ -7,6 +7,7 @@ import type { NewPet } from '../client/pet.ts';
 import type { Credential, Refusals, Request } from '../client/request.ts';
 import type { GapId } from '../requirements/gaps.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
+import type { Amounts } from '../session/cost.ts';
 
 /** The values of the server and of the run from which requests are made. */
 export interface World {
@@ -34,6 +35,11 @@ export interface Draft extends Request {
 
 export type Change = (draft: Draft, world: World) => Draft;
 
+/** The draft of a request, which the rows change. */
+export function draftOf(request: Request): Draft {
+  return { ...request, fields: [], text: '', parameters: [] };
+}
+
 /**
  * What the specification says about the response: the request must succeed, must be refused with one of these statuses,
  * or is left open. The status of an open request is not judged, but the rules still judge its response.
@@ -53,7 +59,7 @@ export interface Row {
   /** The maximum number of times that a run uses it, because it is slow or needs more requests. */
   readonly most?: number;
   /** The numbers of requests and creates that are sent before it or at the same time. */
-  readonly extra?: { readonly requests?: number; readonly keyless?: number; readonly creates?: number };
+  readonly extra?: Partial<Amounts>;
 }
 
 type Refusable = Pick<Row, 'expect' | 'mayBeRefused'>;
@@ -98,6 +104,11 @@ export function refused<T>(
 /** The same rows; a server, or a firewall in front of it, may refuse a request because of them. */
 export function refusable(mayBeRefused: Refusals, rows: readonly Row[]): Row[] {
   return rows.map((row) => ({ ...row, mayBeRefused }));
+}
+
+/** The same rows; a run uses each at most so many times, and sends so much more with it. */
+export function atMost(most: number, rows: readonly Row[], extra: Row['extra'] = {}): Row[] {
+  return rows.map((row) => ({ ...row, most, extra }));
 }
 
 /** Values whose names are the values themselves. */

@@ -1,13 +1,14 @@
 /** Which combinations a run sends: a pairwise covering set for each operation, as far as the options allow. */
 import type { Request } from '../client/request.ts';
+import { getPet, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
-import { defaultRuns, type CostOptions } from '../session/cost.ts';
+import { defaultRuns, type Amounts, type CostOptions } from '../session/cost.ts';
 import type { Violation } from '../verdicts/results.ts';
 import { cover, coverage, type Combination } from './cover.ts';
 import { bytesOf, createDimensions, createDraft } from './create.ts';
-import { keyDimensions, keyDraft, keyQuotas } from './keys.ts';
-import { isAlone, type Dimension, type Draft, type Row, type World } from './model.ts';
-import { getDimensions, getDraft, listDimensions, listDraft } from './reads.ts';
+import { keyDimensions, keyQuotas } from './keys.ts';
+import { draftOf, isAlone, type Dimension, type Draft, type Row, type World } from './model.ts';
+import { getDimensions, listDimensions } from './reads.ts';
 
 /** The options that determine which combinations a run sends. */
 export interface CaseOptions extends CostOptions {
@@ -50,12 +51,11 @@ export class Case {
   }
 
   /** The maximum number of requests and creates that it sends. */
-  get cost(): { readonly requests: number; readonly keyless: number; readonly creates: number } {
+  get cost(): Amounts {
     const isKeyless = this.model.isKeyless === true && this.#rows.some(isAlone);
     const isCreate = this.model.name === 'createPet' || this.#rows[0]!.name.startsWith('createPet');
     const mayCreate = isCreate && !isKeyless && this.#rows.every(({ expect }) => typeof expect !== 'object');
-    const extra = (what: 'requests' | 'keyless' | 'creates') =>
-      this.#rows.reduce((sum, row) => sum + (row.extra?.[what] ?? 0), 0);
+    const extra = (what: keyof Amounts) => this.#rows.reduce((sum, row) => sum + (row.extra?.[what] ?? 0), 0);
     return {
       requests: extra('requests') + Number(!isKeyless),
       keyless: extra('keyless') + Number(isKeyless),
@@ -145,9 +145,9 @@ export function casesOf(caseSets: readonly CaseSet[], ...of: readonly Of[]): rea
 
 /** What these combinations cost. */
 export function costOf(...of: readonly Of[]) {
-  return (options: CaseOptions): Case['cost'] => {
+  return (options: CaseOptions): Amounts => {
     const costs = casesOf(caseSetsOf(options), ...of).map(({ cost }) => cost);
-    const sum = (what: keyof Case['cost']) => costs.reduce((total, cost) => total + cost[what], 0);
+    const sum = (what: keyof Amounts) => costs.reduce((total, cost) => total + cost[what], 0);
     return { requests: sum('requests'), keyless: sum('keyless'), creates: sum('creates') };
   };
 }
@@ -213,13 +213,13 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
   const keys: Model = {
     name: 'keys',
     dimensions: keyDimensions(seed, { create: write, get: !getIsRemoved, thorough: thoroughAuth }),
-    draft: keyDraft,
+    draft: ({ key }) => draftOf(listPets(key)),
     provedBy: () => 'auth.valid',
     isKeyless: true,
     most: Infinity,
     quota,
   };
-  const createPet: Model = {
+  const create: Model = {
     name: 'createPet',
     dimensions: createDimensions(seed, generated, thoroughAuth),
     draft: createDraft,
@@ -227,10 +227,10 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     most: Math.ceil(247 * share),
     quota: accepted(13),
   };
-  const listPets: Model = {
+  const list: Model = {
     name: 'listPets',
     dimensions: listDimensions(seed, thoroughAuth),
-    draft: listDraft,
+    draft: ({ key }) => draftOf(listPets(key)),
     provedBy: ([limit, status]) => {
       if (limit === 0) return status === 0 ? 'list.answers' : 'list.status';
       return status === 0 ? 'list.limit-accepted' : 'list.status-and-limit';
@@ -238,13 +238,13 @@ function modelsOf({ seed, runs, thoroughAuth, write, getIsRemoved = false }: Cas
     most: Math.ceil(67 * share),
     quota: accepted(33),
   };
-  const getPet: Model = {
+  const get: Model = {
     name: 'getPet',
     dimensions: getDimensions(thoroughAuth),
-    draft: getDraft,
+    draft: ({ key, id }) => draftOf(getPet(key, id)),
     provedBy: () => 'get.answers',
     most: Math.ceil(56 * share),
     quota: accepted(12),
   };
-  return [keys, ...(write ? [createPet] : []), listPets, ...(getIsRemoved ? [] : [getPet])];
+  return [keys, ...(write ? [create] : []), list, ...(getIsRemoved ? [] : [get])];
 }

@@ -1,23 +1,17 @@
 /** What a client may vary in listPets and getPet: sections 4.1 and 4.3. */
 import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
-import { getPet, listPets, listPetsWithQuery } from '../client/requests.ts';
+import { getPet, listPetsWithQuery } from '../client/requests.ts';
 import { connections, headerNames, headersOfGet, ifNoneMatch, userAgents, withHeaders } from './exchange.ts';
-import { accepted, named, open, plain, refusable } from './model.ts';
+import { accepted, atMost, named, open, plain, refusable } from './model.ts';
 import type { Change, Dimension, Draft, World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
 
-const limitOf = (limit: number): Change => (draft) => ({
-  ...draft,
-  limit,
-  parameters: [...draft.parameters, `limit=${limit}`],
-});
-const statusOf = (status: PetStatus): Change => (draft) => ({
-  ...draft,
-  status,
-  parameters: [...draft.parameters, `status=${status}`],
-});
+const withParameter = (parameter: string, meaning: Pick<Draft, 'limit' | 'status' | 'open'>): Change => (draft) =>
+  ({ ...draft, ...meaning, parameters: [...draft.parameters, parameter] });
+const limitOf = (limit: number) => withParameter(`limit=${limit}`, { limit });
+const statusOf = (status: PetStatus) => withParameter(`status=${status}`, { status });
 const limitRows = (values: readonly number[]) =>
   accepted(Object.fromEntries(values.map((limit) => [`${limit}`, limit])), limitOf);
 
@@ -25,11 +19,7 @@ const limitRows = (values: readonly number[]) =>
 const distributed = (seed: number) => Array.from({ length: 20 }, (_, i) => 1 + (Math.abs(seed) % 5) + 5 * i);
 
 /** A parameter whose effect the specification does not define. */
-const other = (parameter: string): Change => (draft) => ({
-  ...draft,
-  open: true,
-  parameters: [...draft.parameters, parameter],
-});
+const other = (parameter: string) => withParameter(parameter, { open: true });
 
 /** Parameters that no operation has. If a server ignores them, the others must have the same effect as without them. */
 const unknownParameters = (of: 'list.unknown-parameter' | 'service.status', ...all: readonly string[]): Dimension => ({
@@ -61,7 +51,7 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
       rows: [
         plain('absent'),
         ...limitRows(limits),
-        ...limitRows(distributed(seed).filter((limit) => !limits.includes(limit))).map((row) => ({ ...row, most: 1 })),
+        ...atMost(1, limitRows(distributed(seed).filter((limit) => !limits.includes(limit)))),
         ...open('list.limit-0', { '0': 'limit=0' }, other),
         ...open('list.limit-negative', { '-1': 'limit=-1' }, other),
         ...open('list.limit-101', { '101': 'limit=101' }, other),
@@ -100,11 +90,6 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
     headerNames,
     connections(({ key }) => listPetsWithQuery(key, 'status=asleep'), thoroughAuth),
   ];
-}
-
-/** A valid request of listPets, which the rows change. */
-export function listDraft({ key }: World): Draft {
-  return { ...listPets(key), fields: [], text: '', parameters: [] };
 }
 
 const idOf = (text: string): Change => (draft) => {
@@ -189,9 +174,4 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
     headerNames,
     connections(({ key, unknownId }) => getPet(key, unknownId), thoroughAuth),
   ];
-}
-
-/** A getPet request for a known animal, which the rows change. */
-export function getDraft({ key, id }: World): Draft {
-  return { ...getPet(key, id), fields: [], text: '', parameters: [] };
 }

@@ -3,7 +3,7 @@ import { version } from '../../harness/bundle.ts';
 import { combinedBy } from '../model/plan.ts';
 import type { Session } from '../session/session.ts';
 import { isOutdated } from '../verdicts/known.ts';
-import { isUnjudged, type RequirementResult, type Verdict } from '../verdicts/results.ts';
+import { isUnjudged, totalsOf, type RequirementResult, type Verdict } from '../verdicts/results.ts';
 import type { Report } from './report.ts';
 
 /** The report of everything that the session has found so far. */
@@ -11,8 +11,7 @@ export function buildReport(session: Session): Report {
   const { options, client, clock, startedAt } = session;
   const requirements = session.results();
   const known = session.knownResults();
-  const totals: Record<Verdict, number> = { passed: 0, failed: 0, known: 0, inconclusive: 0, skipped: 0 };
-  for (const { verdict } of requirements) totals[verdict]++;
+  const totals = totalsOf(requirements);
   const aborted = abortReason(session, requirements);
   const isTooLittle =
     (options.strict && requirements.some(isUnjudged)) ||

@@ -39,8 +39,8 @@ pre{background:var(--code);border-radius:3px;padding:.5rem .75rem}
 .card{background:var(--sheet);border:1px solid var(--line);border-left:4px solid;border-radius:4px;
   padding:1rem;margin-top:1rem}
 .card>*{color:var(--ink)}
-.soft,.lead,.reason,dt,summary,footer{color:var(--soft)}
-.reason,.meta,dt,details{font-size:.875rem}
+.soft,.lead,dt,summary,footer{color:var(--soft)}
+.meta,dt,details{font-size:.875rem}
 .unseen{font-family:monospace;color:var(--inconclusive);background:var(--code);outline:1px solid var(--line)}
 ${verdicts.map((verdict) => `.${verdict}{color:var(--${verdict})}`).join('')}
 .verdict{font-weight:600;white-space:nowrap}

@@ -266,14 +266,13 @@ export class CheckContext {
   }
 
   /**
-   * Tries the examples, then generated cases as the cost of the check says, and finds the smallest case that fails. A
-   * check calls it once, because `--path` refers to it. `show` formats a case.
+   * Tries generated cases, as many as the cost of the check says, and finds the smallest one that fails. A check calls
+   * it once, because `--path` refers to it. `show` formats a case.
    */
   async forAll<T>(
     arbitrary: fc.Arbitrary<T>,
     show: (value: T) => string,
     body: (value: T) => Promise<void>,
-    examples: readonly T[] = [],
   ): Promise<void> {
     const id = this.#check.requirement!;
     const { seed, runs, path } = this.#session.options;
@@ -295,8 +294,7 @@ export class CheckContext {
     try {
       result = await fc.check(property, {
         seed,
-        numRuns: examples.length + generatedCasesOf(this.#check.cost, runs),
-        examples: examples.map((value) => [value] as [T]),
+        numRuns: generatedCasesOf(this.#check.cost, runs),
         // A replayed case is the smallest already.
         ...(path !== undefined && { path, endOnFailure: true }),
       });

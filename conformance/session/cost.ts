@@ -3,6 +3,9 @@
 /** The value of --runs if it is not given. */
 export const defaultRuns = 20;
 
+/** Numbers of requests with a valid key, of those without one, and of creates. */
+export type Amounts = Readonly<Record<'requests' | 'keyless' | 'creates', number>>;
+
 /** What a check sends at most, not counting retries, shrinking and the shared requests of fixtures.ts. */
 export interface Cost {
   readonly requests?: number;
@@ -15,7 +18,7 @@ export interface Cost {
   /** In addition, for each generated case. There are `share` (default 1) times --runs cases. */
   readonly perCase?: { readonly requests: number; readonly creates?: number; readonly share?: number };
   /** The additional cost of the combinations that it sends. */
-  readonly planned?: (options: CostOptions) => Required<Pick<Cost, 'requests' | 'keyless' | 'creates'>>;
+  readonly planned?: (options: CostOptions) => Amounts;
   /** The check brings a key to its limit, which needs --exhaust. */
   readonly exhausts?: true;
   /** The check needs many animals: `needMany` of fixtures.ts is called before it. */
@@ -40,10 +43,7 @@ export interface CostOptions {
 }
 
 /** What a check sends at most under the options of a run. */
-export function totalCost(
-  cost: Cost,
-  options: CostOptions,
-): { readonly requests: number; readonly keyless: number; readonly creates: number } {
+export function totalCost(cost: Cost, options: CostOptions): Amounts {
   const cases = generatedCasesOf(cost, options.runs);
   const planned = cost.planned?.(options) ?? { requests: 0, keyless: 0, creates: 0 };
   return {

@@ -9,7 +9,7 @@ import { plans, type Plan } from '../client/pacing.ts';
 import type { Target } from '../client/proxy.ts';
 import { statuses } from '../client/pet.ts';
 import { nameOf, permitsCoding, type Credential, type Request } from '../client/request.ts';
-import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
+import { getPet, listOrders, listPets, tryPet } from '../client/requests.ts';
 import { isServerError, type Response } from '../client/response.ts';
 import { caseSetsOf, type Case, type CaseSet } from '../model/plan.ts';
 import { isNamed, requirements, type RequirementId } from '../requirements/requirements.ts';
@@ -394,7 +394,7 @@ export class Session {
 
   /** Creates the first animal. If no category is known, tries the default one, which the server may reject. */
   async #tryCategory(): Promise<void> {
-    const { mustBe: _, ...request } = createPet(this.key, this.fixtures.newPet());
+    const request = tryPet(this.key, this.fixtures.newPet());
     const status = (await this.#tried(() => this.send(request)))?.response.status;
     const isKnown = this.options.categoryId !== undefined;
     if (status !== undefined && (isKnown || !unknownCategory.includes(status))) return;

@@ -2,7 +2,7 @@
 import type { Report } from '../report/report.ts';
 import { gaps, type GapId } from '../requirements/gaps.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
-import type { Failure, Observation, RequirementResult, Verdict } from '../verdicts/results.ts';
+import { totalsOf, type Failure, type Observation, type RequirementResult } from '../verdicts/results.ts';
 
 /** Hostile text: markup, terminal escapes, characters that XML forbids, direction marks, lone surrogates. */
 export const hostile = `<script>alert("x")</script>&amp;]]>'\u001b[2J\u0000\u009b31m\u202eevil\u2069\ud800x\udc00\uffff\u2028\u{e0041}\u00a0-->`;
@@ -97,8 +97,6 @@ const answers: Partial<Record<GapId, Pick<Observation, 'behaviour' | 'example' |
   'create.invalid-utf-8': { reason: `the server closed the connection: ${hostile}` },
 };
 
-const total = (wanted: Verdict): number => results.filter(({ verdict }) => verdict === wanted).length;
-
 /** The report; each test may spread its own changes over it. */
 export const fixture: Report = {
   format: 1,
@@ -110,13 +108,7 @@ export const fixture: Report = {
   runs: 100,
   mode: ['max-requests 400'],
   sent: { withKey: 290, withoutKey: 22, created: 41, unwanted429: 1, secondsWaited: 2.4 },
-  totals: {
-    passed: total('passed'),
-    failed: total('failed'),
-    known: total('known'),
-    inconclusive: total('inconclusive'),
-    skipped: total('skipped'),
-  },
+  totals: totalsOf(results),
   conforms: false,
   known: ([
     { id: 'create.null', state: 'occurs', reason: `PET-112, ${hostile}`, line: 2 },

@@ -51,8 +51,8 @@ export class History {
   /** The first Errors of the run, unchanged. */
   readonly errors: JsonObject[] = [];
   readonly #refusals = new Map<string, Response>();
-  /** The 400 or 401 of each create with a unique name. */
-  readonly #refusedCreates = new Map<string, Response>();
+  /** The response with which each create with a unique name was refused, by this name. */
+  readonly refusedCreates = new Map<string, Response>();
   /** The rate limit headers of all responses. */
   readonly limits = new LimitHistory();
 
@@ -106,16 +106,6 @@ export class History {
     return refusal !== undefined && refusal.receivedTurn < sentTurn ? refusal : undefined;
   }
 
-  /** The response with which a create of this name was refused. */
-  refusedCreate(name: string): Response | undefined {
-    return this.#refusedCreates.get(name);
-  }
-
-  /** Whether any create with a unique name was refused. */
-  get hasRefusedCreate(): boolean {
-    return this.#refusedCreates.size > 0;
-  }
-
   /** Adds a response, after it has been judged. */
   add(response: Response): void {
     const { request, status, json } = response;
@@ -131,7 +121,7 @@ export class History {
     const mayBeSentAgain = status === 429 && request.isSentOnce !== true;
     const isRefused = [400, 401, 429].includes(status) && !mayBeSentAgain && request.repeats === undefined;
     if (request.operation === 'createPet' && isRefused && isUniqueName(name))
-      this.#refusedCreates.set(name, response.light());
+      this.refusedCreates.set(name, response.light());
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
     if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;

@@ -7,6 +7,13 @@ import type { Requirement } from '../requirements/requirements.ts';
 /** `known`: a response violated the requirement, and the file of --known lists it. */
 export type Verdict = 'passed' | 'failed' | 'known' | 'inconclusive' | 'skipped';
 
+/** The number of results by verdict. */
+export function totalsOf(results: readonly { readonly verdict: Verdict }[]): Readonly<Record<Verdict, number>> {
+  const totals = { passed: 0, failed: 0, known: 0, inconclusive: 0, skipped: 0 };
+  for (const { verdict } of results) totals[verdict]++;
+  return totals;
+}
+
 /** What a response had to be, and what it was, in words. */
 export interface Violation {
   readonly required: string;

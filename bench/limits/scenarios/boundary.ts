@@ -39,7 +39,7 @@ export const boundary: Scenario = {
       const { limit, remaining, reset } = start.rateLimits;
       // Twice the duration of the last attempt, or an estimate: twice the first latency per response, at least 2 ms.
       const burstMs = Math.max(2 * tookMs, Math.ceil(remaining / connections) * Math.max(2, 2 * start.latencyMs));
-      const endBy = client.timeBefore(reset * 1_000);
+      const endBy = client.serverClock.timeBefore(reset * 1_000);
       await context.sleep(endBy - leadMs - burstMs - clock.now(), "until just before the server's own Reset");
       context.doing(`${remaining + overdraft} requests before the border`);
       const began = clock.now();

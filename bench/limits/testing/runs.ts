@@ -6,16 +6,13 @@ import type { Hooks } from '../../../conformance/mutants/server/hooks.ts';
 import { startSmallServer } from '../../../conformance/mutants/server/small-server.ts';
 import type { Variant } from '../../../conformance/mutants/variant.ts';
 import { variants } from '../../../conformance/mutants/variants.ts';
-import { bearer } from '../../../conformance/client/credentials.ts';
-import { Response as KitResponse } from '../../../conformance/client/response.ts';
-import { listPets } from '../../../conformance/client/requests.ts';
-import { fakeClock } from '../../../conformance/testing/responses.ts';
+import { fakeClock, response as kitResponse, type ResponseFields } from '../../../conformance/testing/responses.ts';
 import type { Owner } from '../../../harness/owner.ts';
 import { faultProxy } from '../../../harness/proxy.ts';
 import { givenKeys, madeKeys, type Keys } from '../keys.ts';
 import type { LimitsReport, ScenarioResult } from '../report.ts';
 import type { Settings } from '../settings.ts';
-import type { Reading, Response } from '../responses.ts';
+import type { Response } from '../responses.ts';
 import { Run, type RunOptions } from '../run-scenarios.ts';
 import { scenarios } from '../scenarios.ts';
 
@@ -28,47 +25,12 @@ export const usualSettings: Settings = {
   ...{ operation: 'listPets', connections: 10, duration: 1, rate: 100, untilBan: false, thresholds: {}, remote: false },
 };
 
-export interface ResponseOptions extends Partial<
-  Pick<Response, 'status' | 'sentAt' | 'receivedAt' | 'key' | 'latencyMs' | 'opening'>
-> {
-  readonly reading?: Reading;
-  /** Milliseconds since 1970; the header has whole seconds. */
-  readonly date?: number;
-  readonly retryAfter?: string;
-}
-
-/** A response, by default a 200 without headers. */
-export function response(options: ResponseOptions = {}): Response {
-  const {
-    status = 200,
-    sentAt = 0,
-    receivedAt = 0,
-    latencyMs = 1,
-    opening = false,
-    key,
-    reading,
-    date,
-    retryAfter,
-  } = options;
-  const headers: [string, string][] = [
-    ...(reading === undefined ? [] : readingHeaders(reading)),
-    ...(date === undefined ? [] : [['Date', new Date(date).toUTCString()] as [string, string]]),
-    ...(retryAfter === undefined ? [] : [['Retry-After', retryAfter] as [string, string]]),
-  ];
-  const request = listPets(bearer(mainSecret), { limit: 1 });
-  const [sentMoment, receivedMoment] = [
-    { at: sentAt, turn: 1 },
-    { at: receivedAt, turn: 2 },
-  ];
-  const received = new KitResponse(request, { status, headers, body: new Uint8Array() }, sentMoment, receivedMoment);
-  return Object.assign(received, { key, latencyMs, opening });
-}
-
-function readingHeaders({ limit, remaining, reset }: Reading): [string, string][] {
-  return Object.entries({ Limit: limit, Remaining: remaining, Reset: reset }).map(([name, value]) => [
-    `X-RateLimit-${name}`,
-    String(value),
-  ]);
+/** A response of the kit, as the bench receives it. */
+export function response(
+  { key, latencyMs = 1, opening = false, ...fields }:
+    ResponseFields & Partial<Pick<Response, 'key' | 'latencyMs' | 'opening'>>,
+): Response {
+  return Object.assign(kitResponse(fields), { key, latencyMs, opening });
 }
 
 /** Keys of a common form. None contains a third of another. */

@@ -3,7 +3,6 @@ import { JsonObject } from '../../client/json.ts';
 import { hasLoneSurrogate, mayBeSameName, pet, type NewPet, type Pet } from '../../client/pet.ts';
 import { isOfHeaders, nameOf } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
-import type { RequirementId } from '../../requirements/requirements.ts';
 import { lengthOf, sourceOf, timeOf } from '../disputes.ts';
 import { replicaLagMs, type History } from '../history.ts';
 import type { Violation } from '../results.ts';
@@ -61,8 +60,8 @@ export const animalRules: readonly Rule[] = [
       return must(other === undefined, 'a new id', `id ${id}, which another animal has in ${other && sourceOf(other)}`);
     },
   },
-  echo('create.name', 'name'),
-  echo('create.category', 'categoryId'),
+  { id: 'create.name', judge: (response) => echoes(response, 'name') },
+  { id: 'create.category', judge: (response) => echoes(response, 'categoryId') },
   {
     id: 'create.status',
     judge: (response, history) => {
@@ -75,11 +74,11 @@ export const animalRules: readonly Rule[] = [
   },
   {
     id: 'create.refused',
-    judge: ({ pets }, history) => {
-      if (pets.length === 0 || !history.hasRefusedCreate) return undefined;
-      const shown = pets.find(({ name }) => history.refusedCreate(name) !== undefined);
+    judge: ({ pets }, { refusedCreates }) => {
+      if (pets.length === 0 || refusedCreates.size === 0) return undefined;
+      const shown = pets.find(({ name }) => refusedCreates.has(name));
       if (shown === undefined) return true;
-      const { request, status, receivedAt } = history.refusedCreate(shown.name)!;
+      const { request, status, receivedAt } = refusedCreates.get(shown.name)!;
       const refused = `its create (${nameOf(request)} at ${timeOf(receivedAt)}) was refused with ${status}`;
       return { required: `no animal ${inJson(shown.name)}, because ${refused}`, received: inJson(shown) };
     },
@@ -164,12 +163,7 @@ function fitsFilter(response: Response, history: History): Judgement {
   return isKnown && history.statuses().some((status) => status !== request.status) ? true : undefined;
 }
 
-/** A rule that a 201 returns a field as it was sent. */
-function echo(id: RequirementId, field: keyof NewPet): Rule {
-  return { id, judge: (response) => echoes(response, field) };
-}
-
-/** A server need not show the status. */
+/** Whether a 201 returns a field as it was sent. A server need not show the status. */
 function echoes({ request, pets: [created] }: Response, field: keyof NewPet): Judgement {
   const [sent, returned] = [request.sent?.[field], created?.[field]];
   if (request.operation !== 'createPet' || sent === undefined || returned === undefined) return undefined;

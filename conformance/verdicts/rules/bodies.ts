@@ -83,11 +83,11 @@ export const bodyRules: readonly Rule[] = [
   ...petFields.map(([field, id, required]): Rule => ({
     id,
     judge: (response) => {
-      const { petObjects, body, json } = response;
+      const { petObjects, body, json, mustBePet } = response;
       // A body that is not JSON, unless it is empty, shows nothing about fields: service.json judges it.
       const isReadable = body.length === 0 || !(json instanceof SyntaxError);
       if (petObjects.length === 0)
-        return returnsOnePet(response) && field !== 'status' && isReadable
+        return mustBePet && field !== 'status' && isReadable
           ? { required, received: 'a body that is not an object' }
           : undefined;
       if (field === 'status' && petObjects.every((pet) => pet.get('status') === undefined)) return undefined;
@@ -172,11 +172,6 @@ export function jsonProblem(response: Response): string | undefined {
   if (types.length !== 1 || !/^application\/json[ \t]*(;|$)/i.test(types[0]!))
     return `Content-Type: ${types.join(' and ') || 'missing'}`;
   return json instanceof SyntaxError ? `a body that is not JSON: ${json.message}` : undefined;
-}
-
-/** Whether the body must be a single Pet. */
-function returnsOnePet({ request, status }: Response): boolean {
-  return (request.operation === 'getPet' && status === 200) || (request.operation === 'createPet' && status === 201);
 }
 
 /**

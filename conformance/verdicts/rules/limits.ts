@@ -10,7 +10,7 @@ export const headers = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLim
 /** An HTTP date in its preferred format (RFC 9110, section 5.6.7). */
 const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 
-export const limitRules: readonly Rule[] = [
+const rulesOfOperations: readonly Rule[] = [
   hasHeader('limits.limit-header', 'X-RateLimit-Limit'),
   hasHeader('limits.remaining-header', 'X-RateLimit-Remaining'),
   hasHeader('limits.reset-header', 'X-RateLimit-Reset'),
@@ -18,7 +18,7 @@ export const limitRules: readonly Rule[] = [
     id: 'limits.headers-once',
     judge: (response) => {
       const present = headers.filter((name) => response.all(name).length > 0);
-      if (!isOfOperation(response) || present.length === 0) return undefined;
+      if (present.length === 0) return undefined;
       const repeated = present.find((name) => response.all(name).length > 1);
       const values = repeated === undefined ? [] : response.all(repeated);
       return must(repeated === undefined, 'each header once', `${repeated}: ${values.join(' and ')}`);
@@ -28,7 +28,7 @@ export const limitRules: readonly Rule[] = [
     id: 'limits.headers-integers',
     judge: (response) => {
       const single = headers.filter((name) => response.all(name).length === 1);
-      if (!isOfOperation(response) || single.length === 0) return undefined;
+      if (single.length === 0) return undefined;
       // What they contain without a valid key is a gap: they may have no number.
       const mayBeWords = response.request.credential.key === 'none' && response.status === 401;
       const isNumber = (name: string) => !mayBeWords || /\d/.test(response.all(name)[0]!);
@@ -40,7 +40,7 @@ export const limitRules: readonly Rule[] = [
     id: 'limits.remaining-range',
     judge: (response) => {
       const [limit, remaining] = [response.integer('x-ratelimit-limit'), response.integer('x-ratelimit-remaining')];
-      if (!isOfOperation(response) || limit === undefined || remaining === undefined) return undefined;
+      if (limit === undefined || remaining === undefined) return undefined;
       return must(remaining >= 0 && remaining <= limit, `Remaining from 0 to ${limit}, the Limit`, `${remaining}`);
     },
   },
@@ -49,7 +49,7 @@ export const limitRules: readonly Rule[] = [
     judge: (response) => {
       const { date, sentAt, receivedAt } = response;
       const reset = response.integer('x-ratelimit-reset');
-      if (!isOfOperation(response) || reset === undefined) return undefined;
+      if (reset === undefined) return undefined;
       // Without Date, the clocks of server and kit may differ by hours. Milliseconds are years ahead.
       if (date === undefined && Math.abs(reset * 1000 - receivedAt) <= 2 * dayMs) return undefined;
       // A server may set Reset when the request arrives, and Date when it responds. A proxy may set a wrong Date.
@@ -67,7 +67,6 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limits.retry-after',
     judge: (response, history) => {
-      if (!isOfOperation(response)) return undefined;
       if (response.status !== 429) return isAdmittedEarly(response, history.refusalBefore(response));
       const values = response.all('retry-after');
       const [value = ''] = values;
@@ -79,6 +78,9 @@ export const limitRules: readonly Rule[] = [
     },
   },
 ];
+
+export const limitRules: readonly Rule[] = rulesOfOperations.map(({ id, judge }) =>
+  ({ id, judge: (response, history) => (isOfOperation(response) ? judge(response, history) : undefined) }));
 
 /**
  * A Retry-After in milliseconds, as a timestamp or in another time zone appears to be at least this long. A shorter one
@@ -102,11 +104,7 @@ function isAdmittedEarly(response: Response, refusal: Response | undefined): Jud
 }
 
 function hasHeader(id: RequirementId, name: string): Rule {
-  return {
-    id,
-    judge: (response) =>
-      isOfOperation(response)
-        ? must(response.all(name).length > 0, `${name} in every response`, `none in a ${response.status}`)
-        : undefined,
-  };
+  const judge = (response: Response): Judgement =>
+    must(response.all(name).length > 0, `${name} in every response`, `none in a ${response.status}`);
+  return { id, judge };
 }
