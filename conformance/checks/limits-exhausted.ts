@@ -2,15 +2,16 @@
 import { nobody, wrongKey } from '../client/credentials.ts';
 import { NoResponse, NoRequestsLeft } from '../client/client.ts';
 import type { Request } from '../client/request.ts';
-import { createPet, getPet, listPets } from '../client/requests.ts';
+import { createPet, getPet, listOrders, listPets } from '../client/requests.ts';
 import { int64Max } from '../client/pet.ts';
-import { plans } from '../client/pacing.ts';
-import { exchangeOf, isRefused } from '../limits/exchange.ts';
+import { longWindowMs, plans, type Plan } from '../client/pacing.ts';
+import { dayMs } from '../client/limit-readings.ts';
+import { exchangeOf, isBefore, isRefused, type Exchange } from '../limits/exchange.ts';
 import { exhaust } from '../limits/probes.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { check, observe, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
-import { Inconclusive } from '../verdicts/outcome.ts';
+import { Inconclusive, Violated } from '../verdicts/outcome.ts';
 
 /** The check of a requirement by the history of the exhausted key. `why`: the reason if nothing could be judged. */
 const shown = (id: RequirementId, why: string): Check =>
@@ -28,16 +29,44 @@ const minOfOther = 20;
 /** Comes first: it must not be skipped because the other checks have used up the day of the API key. */
 export const planChecks: readonly Check[] = [
   check('limits.plan', { requests: 5, creates: 1, needsPlan: true }, async (t) => {
-    const plan = t.options.plan!;
-    const { perMinute, perDay } = plans[plan];
     await t.send(listPets(t.exhaustKey, { limit: 1 }));
     for (const request of await t.fixtures.operations(t.exhaustKey)) await t.send(request);
-    for (const { limit, response } of t.history.limits.of(t.exhaustKey.key)) {
-      const required = `X-RateLimit-Limit: ${perMinute} or ${perDay}, the limits of the plan ${plan}`;
-      t.require(limit === perMinute || limit === perDay, response, required, `${limit}`);
-    }
+    requirePlan(t, t.options.plan!);
   }),
 ];
+
+/**
+ * Judges the limits that the headers of the exhausted key have shown so far.
+ *
+ * @throws Violated if one is not of the plan
+ */
+function requirePlan(t: CheckContext, plan: Plan): void {
+  const { perMinute, perDay } = plans[plan];
+  const require = (met: boolean, { response }: Exchange, required: string, received: string) =>
+    t.require(met, response, required, received, 'limits.plan');
+  const all = t.history.limits.of(t.exhaustKey.key);
+  const isFar = ({ reset, receivedAt, date = receivedAt }: Exchange) =>
+    reset * 1_000 - Math.max(date, receivedAt) > longWindowMs;
+  let rises = 0;
+  for (const [i, one] of all.entries()) {
+    const { limit, remaining, receivedAt } = one;
+    const required = `X-RateLimit-Limit: ${perMinute} or ${perDay}, the limits of the plan ${plan}`;
+    require(limit === perMinute || limit === perDay, one, required, `${limit}`);
+    // A day begins at most once in a run.
+    const before = all[i - 1];
+    const isRise = before?.limit === limit && limit === perDay && isBefore(before, one)
+      && remaining > before.remaining + 1 + (perDay * (receivedAt - before.sentAt)) / dayMs;
+    if (isRise) rises++;
+    const received = `Remaining ${remaining}, which is higher for the second time`;
+    require(rises <= 1, one, `the limit ${limit} of a day`, received);
+  }
+  const admitted = all.filter((one) => one.limit === perMinute && !isRefused(one));
+  // If most of the day is used up, Reset can be that of the day although Limit is that of the minute.
+  const first = admitted.find(({ remaining }) => remaining > perMinute / 2);
+  if (first === undefined) return;
+  const required = `a Reset within minutes, for the limit ${perMinute} of a minute`;
+  require(!admitted.every(isFar), first, required, `${first.reset}`);
+}
 
 export const exhaustedLimitChecks: readonly Check[] = [
   shown('limits.admits', 'no request was admitted because Remaining promised it'),
@@ -93,13 +122,15 @@ async function needExhausted(t: CheckContext): Promise<void> {
         const last = t.history.limits.of(t.key.key).at(-1);
         return last !== undefined && !isRefused(last) && last.remaining > minOfOther;
       };
+      const ofOther = await otherRequests(t);
+      let turn = 0;
       const sendOther = async () => {
-        if (t.exhaustKey.key !== t.key.key && mayUseOther()) await t.send(listPets(t.key, { limit: 1 }));
+        if (t.exhaustKey.key !== t.key.key && mayUseOther()) await t.send(ofOther[turn++ % ofOther.length]!);
       };
       // Only an operation that succeeds shows whether a request is admitted.
       const others: Request[] = [];
       const operations = await t.fixtures.operations(t.exhaustKey);
-      for (const request of [...operations, ...t.fixtures.large(t.exhaustKey)]) {
+      for (const request of [...operations, ...(await t.fixtures.costly(t.exhaustKey))]) {
         if ((await t.send(request)).status < 300) others.push(request);
         await sendOther();
       }
@@ -124,15 +155,19 @@ async function needExhausted(t: CheckContext): Promise<void> {
         const isCreate = request === operations[0] && request.sent !== undefined;
         return isCreate ? ({ ...createPet(t.exhaustKey, t.fixtures.newPet()), isSentOnce: true } as const) : request;
       };
-      const send = async (requests: readonly Request[]) =>
-        (await t.sendTogether(requests.map(renewed))).flatMap((response) => exchangeOf(response) ?? []);
+      const send = async (requests: readonly Request[]) => {
+        const areMixed = requests.length > 1 && t.exhaustKey.key !== t.key.key && mayUseOther();
+        const all = [...(areMixed ? ofOther : []), ...requests.map(renewed)];
+        const own = (await t.sendTogether(all)).slice(all.length - requests.length);
+        return own.flatMap((response) => exchangeOf(response) ?? []);
+      };
       const [sleep, serverTime] = [t.sleep.bind(t), t.serverTime.bind(t)];
       const keyless = [nobody, wrongKey].map((invalid) => listPets(invalid, { limit: 1 }));
       const sendKeyless = async () => void (await t.sendOptional(keyless));
       const reads = [...others.filter(({ operation }) => operation !== 'createPet'), ...clients];
       const kinds = { small, others, reads, clients, failing };
       await exhaust({ send, sendOther, sendKeyless, sleep, serverTime }, kinds);
-      await showNewest(t).catch((error: unknown) => {
+      await showAnimals(t).catch((error: unknown) => {
         // What the probes have shown is judged nevertheless.
         if (!(error instanceof NoRequestsLeft || error instanceof NoResponse)) throw error;
       });
@@ -142,16 +177,42 @@ async function needExhausted(t: CheckContext): Promise<void> {
       throw error;
     }
   });
+  const { plan } = t.options;
+  if (plan !== undefined) await t.fixtures.once('plan', async () => judgePlanAgain(t, plan));
   if (end !== undefined) throw end;
 }
 
-/** Requests the newest animals: a list, and the ids after the latest one, which a refused create may have added. */
-async function showNewest(t: CheckContext): Promise<void> {
+/** Judges `limits.plan` for another check, which its violation does not end. A server may forget the plan meanwhile. */
+function judgePlanAgain(t: CheckContext, plan: Plan): void {
+  try {
+    requirePlan(t, plan);
+  } catch (error) {
+    if (!(error instanceof Violated)) throw error;
+  }
+}
+
+/** Requests with the API key, with which a server may confuse those of the exhausted key. */
+async function otherRequests({ fixtures, history, key }: CheckContext): Promise<readonly Request[]> {
+  const gets = (await fixtures.getIsRemoved()) ? [] : history.ids().slice(0, 2).map((id) => getPet(key, id));
+  return [listPets(key, { limit: 1 }), ...gets, listOrders(key), listPets(key, { limit: 2, status: 'available' })];
+}
+
+/**
+ * Requests animals that have been seen before the key was at its limit. Then the newest ones: a list, and the ids after
+ * the latest one, which a refused create may have added.
+ */
+async function showAnimals(t: CheckContext): Promise<void> {
+  const ids = t.history.ids();
+  const getExists = !(await t.fixtures.getIsRemoved());
+  for (const part of getExists ? [0, 1 / 3, 2 / 3, 1] : []) {
+    const id = ids[Math.floor(part * (ids.length - 1))];
+    if (id !== undefined) await t.send(getPet(t.key, id));
+  }
   if (!t.mayWrite) return;
   await t.send(listPets(t.key, { limit: 100 }));
   const created = t.history.limits.of(t.exhaustKey.key).filter(({ status }) => status === 201);
   const [latest] = created.at(-1)?.response.pets ?? [];
-  if (latest === undefined || latest.id > int64Max - nextIds || (await t.fixtures.getIsRemoved())) return;
+  if (latest === undefined || latest.id > int64Max - nextIds || !getExists) return;
   for (let more = 1n; more <= nextIds; more++) await t.send(getPet(t.key, latest.id + more));
 }
 

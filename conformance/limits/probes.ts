@@ -4,15 +4,16 @@
  *
  * - In more than a minute: single requests, mostly such as fail, which show whether requests become available although
  *   others are sent before Reset, and whether errors lead to refusals.
- * - In the current window: as many requests as remain and one more at the same time, then one of each operation,
- *   and more if it is admitted, because requests may have returned to a bucket; and one after an early Retry-After.
+ * - In the current window: as many requests as remain and one more at the same time, then one of each operation, two
+ *   of them during the wait, and more if it is admitted, because requests may have returned to a bucket; and one after
+ *   an early Retry-After.
  * - In a new window: a pause and some requests with short pauses, which show whether requests become available one by
  *   one; as many requests as remain, and one more afterwards, with two without a valid key before and after them; then
  *   one at Reset and one after Retry-After, the earlier first, until one is admitted. The client obeys the headers
  *   here, so the server has no reason for a ban.
  * - In the next window: a pause, so that most of a window has passed; as many requests as remain and one more at the
- *   same time; some requests during the wait, first those that fail; again one at Reset; and one more than remain then,
- *   if these are few.
+ *   same time; some requests of other kinds during the wait; again one at Reset; and one more than remain then, if
+ *   these are few.
  *
  * At most five requests are refused in a window, because a server may ban a key for more (section 8, behaviour 3).
  *
@@ -63,6 +64,9 @@ const maxMore = 10;
 
 /** How often an operation is requested at the limit until it is refused: one request may return to a bucket. */
 const maxTries = 3;
+
+/** How many operations are requested at the first limit without a pause. The others are distributed over the wait. */
+const atOnce = 2;
 
 /** The same for a request that fails: a bucket that refills in short steps could admit a few of them. */
 const maxFailing = 20;
@@ -169,7 +173,10 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
     return last;
   };
 
-  const late = [...failing, ...clients, ...others];
+  // A kind of each group in turn: those that fail, those that are not sent at the first limit, and those of clients.
+  const groups = [failing, others.slice(maxRefusals - 1), clients];
+  const inTurn = Array.from({ length: Math.max(...groups.map(({ length }) => length)) }, (_, i) => i);
+  const late = [...inTurn.flatMap((i) => groups.flatMap((group) => group.slice(i, i + 1))), ...others];
   let next = 0;
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
@@ -229,7 +236,7 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   for (let part = 1 / 2; part >= clockAccuracy; part /= 2) {
     const ahead = (1 - part) * 1_000 - (prober.serverTime() % 1_000);
     await prober.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
-    last = await one();
+    last = last.remaining === 0 ? await fresh(last) : await one();
   }
 
   // Single requests.
@@ -244,7 +251,12 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   // Mostly one kind of request, so that another kind is admitted if each has a budget of its own.
   last = await useUp(last, 1, [small]);
   const atFirst = isRefused(last) ? others.slice(0, maxRefusals - 1) : [];
-  for (const request of atFirst) last = await atLimit(last, request, maxTries);
+  for (const [i, request] of atFirst.entries()) {
+    const until = Math.min(retryAt - last.receivedAt, last.reset * 1_000 - prober.serverTime());
+    const isLong = until > minSpacedMs && until <= maxWindowMs;
+    if (i >= atOnce && isLong) await prober.sleep(until / (atFirst.length - i + 1), 'the limit must hold until then');
+    last = await atLimit(last, request, maxTries);
+  }
   const wasBanned = isBanned(last);
   if (wasBanned) last = await recover(last, 0);
   else if (isRefused(last)) last = await afterEarliest(last);

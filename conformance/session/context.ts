@@ -102,12 +102,17 @@ export class CheckContext {
   }
 
   /**
-   * Records whether a response meets the requirement.
+   * Records whether a response meets the requirement of the check, or another one.
    *
    * @throws Violated if it does not
    */
-  require(met: boolean, response: Response, required: string, received = `${response.status}`): void {
-    const id = this.#check.requirement!;
+  require(
+    met: boolean,
+    response: Response,
+    required: string,
+    received = `${response.status}`,
+    id = this.#check.requirement!,
+  ): void {
     const { ledger } = this.#session;
     if (met) ledger.met(id, response);
     else throw new Violated(ledger.violated(id, { required, received }, response.request, response));

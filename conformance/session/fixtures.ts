@@ -194,16 +194,25 @@ export class Fixtures {
     ];
   }
 
-  /** Requests of which a server may have more to do: a large page and a long name. */
-  large(credential: Credential): readonly Request[] {
+  /** Requests for which a server may charge more: a large page, a long name, filters, and another animal. */
+  async costly(credential: Credential): Promise<readonly Request[]> {
+    const { mayWrite, history } = this.#session;
     const pet = this.newPet();
-    const create = tryPet(credential, { ...pet, name: pet.name.padEnd(longName, '.') });
-    return [listPets(credential, { limit: 100 }), ...(this.#session.mayWrite ? [create] : [])];
+    const create = tryPet(credential, { ...pet, name: pet.name.padEnd(longName, '.'), status: 'sold' });
+    const id = history.ids().at(-1);
+    return [
+      listPets(credential, { limit: 100 }),
+      ...(mayWrite ? [create] : []),
+      listPets(credential),
+      ...(id === undefined || (await this.getIsRemoved()) ? [] : [getPet(credential, id)]),
+      ...(['pending', 'sold'] as const).map((status) => listPets(credential, { status, limit: 2 })),
+    ];
   }
 
   /**
    * The same list as another client would send it: it differs in everything by which a server may tell clients apart.
-   * Then the same list with other spellings of the scheme. A server may refuse any of them.
+   * Then the same list with other spellings of the scheme, and as the last request of its connection. A server may
+   * refuse the others.
    */
   byOtherClients(credential: Credential): readonly Request[] {
     const list = listPets(credential, { limit: 1 });
@@ -220,7 +229,8 @@ export class Fixtures {
       return { ...list, operation: 'other', open: true, credential: other, combines: `scheme "${scheme}"` };
     });
     const byOther = { ...withHeaders(headers)(list), mayBeRefused: ['4xx'], combines: 'as another client' } as const;
-    return [byOther, ...respelled];
+    const closing = { ...withHeaders({ Connection: 'close' })(list), combines: 'Connection: close' };
+    return [byOther, ...respelled, closing];
   }
 
   /** Requests that fail although the key is valid. */

@@ -136,6 +136,20 @@ export const limitMutants = table([
     plans(({ minute, day }) => ({ minute: minute - 1, day }))],
   ['plan-of-neighbour', 'limits.plan', 'Free has the numbers of Pro; every other plan has those of Free.',
     { limits: (plan) => base.limits(plan === 'free' ? 'pro' : 'free') }],
+  ['plan-day-per-minute', 'limits.plan', 'A plan allows as many requests a minute as it should a day.',
+    plans(({ day }) => ({ minute: day, day: 100 * day }))],
+  ['plan-minute-per-day', 'limits.plan', 'A plan allows as many requests a day as it should a minute.',
+    plans(({ minute }) => ({ minute: 100 * minute, day: minute }))],
+  ['plan-forgotten', 'limits.plan', 'A key that was used up has the limits of Pro from then on.',
+    {
+      left: (usage, limits, exchange) => {
+        const { authorization, world: { notes } } = exchange;
+        const wasUsed = notes.has(`used ${authorization}`);
+        const left = base.left(usage, wasUsed ? base.limits('pro') : limits, exchange);
+        if (left.remaining <= 0) notes.set(`used ${authorization}`, 'yes');
+        return left;
+      },
+    }],
 ]);
 
 /** Admits one more request if it arrives together with the last one that the limit allows. */
