@@ -11,13 +11,21 @@ import { observeBy } from './usual.ts';
 /** The number of animals that create.stored gets, as a multiple of --runs. */
 const getsPerRun = 2.6;
 
+/** The same of animals whose values are usual, but that were sent with others, such as headers. */
+const combinationsPerRun = 0.5;
+
 /** create.answers sends a list after so many creates, and at most so many lists. */
 const createsPerList = 4;
 const maxLists = 6;
 
 const ofNames: Cost = {
   ...{ requests: 3, writes: true, planned: costOf('create.name') },
-  perCase: { requests: 1.1, creates: 1, share: 0.5 },
+  perCase: { requests: 1.1, creates: 1, share: 0.25 },
+};
+
+const ofStored: Cost = {
+  ...{ requests: 12, creates: 12, writes: true },
+  perCase: { requests: getsPerRun + combinationsPerRun },
 };
 
 export const createChecks: readonly Check[] = [
@@ -70,20 +78,26 @@ export const createChecks: readonly Check[] = [
 
 /** Runs after all other creates, whose animals it gets. */
 export const storedChecks: readonly Check[] = [
-  check('create.stored', { requests: 12, creates: 12, writes: true, perCase: { requests: getsPerRun } }, async (t) => {
+  check('create.stored', ofStored, async (t) => {
     await t.fixtures.needGet();
     const { category: categoryId, categories } = t.fixtures;
     for (const name of fragileNames.slice(0, Math.max(0, 12 - t.history.createdIds().length)))
       await t.send(tryPet(t.key, { name, categoryId }));
-    // One animal of each value: first those of the model, then those with generated names.
+    // Some combinations, then an animal of each value: first those of the model, then those with generated names.
     const [ofModel, generated] = [new Map<string, bigint>(), new Map<string, bigint>()];
+    const combined: bigint[] = [];
     for (const id of t.history.createdIds()) {
-      const { name, categoryId } = t.history.known(id)!.sent!;
+      const { sent, first } = t.history.known(id)!;
+      const { name, categoryId } = sent!;
       if (!categories.includes(categoryId)) ofModel.set(`${categoryId}`, id);
       else if ([...exampleNames, ...meaningfulNames].includes(name) || name.length > 255) ofModel.set(name, id);
+      else if (isUniqueName(name) && first.request.combines !== undefined) combined.push(id);
       else generated.set(isUniqueName(name) ? '' : name, id);
     }
-    const ids = [...ofModel.values(), ...generated.values()].slice(0, t.options.runs * getsPerRun);
+    const step = Math.max(1, combined.length / (t.options.runs * combinationsPerRun));
+    const ofCombinations = combined.filter((_, i) => i % step < 1);
+    const values = [...ofModel.values(), ...generated.values()].slice(0, t.options.runs * getsPerRun);
+    const ids = [...ofCombinations, ...values];
     await t.each(ids, async (id) => {
       const response = await t.getCreated(id);
       const [created, got] = [t.history.known(id)?.sent, response.pets[0]];

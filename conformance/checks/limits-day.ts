@@ -7,7 +7,7 @@ import { listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { exchangeOf } from '../limits/exchange.ts';
 import { jitter } from '../limits/group.ts';
-import { dayMs, toleranceMs } from '../client/limit-readings.ts';
+import { longestDayMs, toleranceMs } from '../client/limit-readings.ts';
 import { check, type Check } from '../session/check.ts';
 import type { CheckContext } from '../session/context.ts';
 import { Inconclusive, Skipped } from '../verdicts/outcome.ts';
@@ -29,8 +29,8 @@ export const dayLimitChecks: readonly Check[] = [
     const day = first!.rateLimits;
     if (day === undefined) throw new Inconclusive('a response lacks the headers that say how many requests remain');
     const untilReset = day.reset * 1000 - t.serverTime();
-    if (untilReset > dayMs + toleranceMs)
-      throw new Inconclusive('Reset is more than a day ahead; see limits.reset-time');
+    if (untilReset > longestDayMs + toleranceMs)
+      throw new Inconclusive('Reset is more than 25 hours ahead; see limits.reset-time');
     // Date may be wrong. By the kit's clock, a Reset that seems to be that of the day can be that of the minute.
     if (untilReset <= longWindowMs || Math.abs(day.reset * 1000 - first!.receivedAt) <= longWindowMs)
       throw new Skipped('the headers do not show the day, so what remains of it is unknown or too much to use up');

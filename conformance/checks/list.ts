@@ -1,9 +1,13 @@
 /** Section 4.1: the list, its limit and its filter. */
 import { statuses } from '../client/pet.ts';
 import { createPet, listPets } from '../client/requests.ts';
+import type { Response } from '../client/response.ts';
+import { withHeaders } from '../model/exchange.ts';
 import { costOf } from '../model/plan.ts';
 import { check, observe, type Check } from '../session/check.ts';
+import type { CheckContext } from '../session/context.ts';
 import { lengthOf, staleListMs } from '../verdicts/disputes.ts';
+import { replicaLagMs } from '../verdicts/history.ts';
 import { Inconclusive } from '../verdicts/outcome.ts';
 
 /** Lists whose limit the server must obey, or whose limit is invalid: none may have more than 100 animals. */
@@ -12,7 +16,21 @@ const limited = ['list.limit-accepted', 'list.limit', 'list.limit-0', 'list.limi
 /** The number of attempts at a comparison that other clients can disturb by writing. */
 const attempts = 3;
 
-const ofFewAnimals = { requests: 5 + 6 * statuses.length, creates: 2 * statuses.length };
+const ofFewAnimals = { requests: 9 + 6 * statuses.length, creates: 2 * statuses.length };
+
+/**
+ * Sends the entity tag of a list that has become longer since. A strong tag is not that of the longer one (RFC 9110,
+ * section 8.8.1). A replica may still have the shorter one at first.
+ */
+async function sendTagOf(t: CheckContext, list: Response): Promise<void> {
+  const [tag = 'W/'] = list.all('etag');
+  if (tag.startsWith('W/')) return;
+  const request = withHeaders({ 'If-None-Match': tag })(listPets(t.key, { limit: 100 }));
+  const { mustBe: _, ...first } = request;
+  if ((await t.send(first)).status !== 304) return;
+  await t.sleep(replicaLagMs, 'a replica may not show new animals yet');
+  await t.send(request);
+}
 
 /** Checks that find more while few animals exist, so they come before those that create many. */
 export const earlyListChecks: readonly Check[] = [
@@ -20,7 +38,10 @@ export const earlyListChecks: readonly Check[] = [
   check('list.answers', { ...ofFewAnimals, planned: costOf('list.answers') }, async (t) => {
     // Two animals of each status: a page of one animal cannot contain an animal twice.
     const pets = t.mayWrite ? [...statuses, ...statuses].map((status) => t.fixtures.newPet(status)) : [];
+    const before = await t.send(listPets(t.key, { limit: 100 }));
     for (const pet of pets) await t.send(createPet(t.key, pet));
+    const after = await t.send(listPets(t.key, { limit: 100 }));
+    if (after.pets.length > before.pets.length) await sendTagOf(t, before);
     await t.send(listPets(t.key));
     for (const query of [{}, ...statuses.map((status) => ({ status }))]) {
       const { length } = (await t.send(listPets(t.key, { ...query, limit: 100 }))).pets;

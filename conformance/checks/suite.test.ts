@@ -365,7 +365,9 @@ describe('server errors', () => {
   const after = async (t: Parameters<typeof smallServer>[0], ...statuses: readonly number[]) => {
     const left = [...statuses];
     const server = await proxy(t, await smallServer(t), ({ url }, response) => {
-      if (decodeURIComponent(url).includes('limit=abc')) response.status = left.shift() ?? 400;
+      // Some queries have escapes that are invalid.
+      const text = url.replace(/%(6c|69|6d|74|61|62|63)/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+      if (text.includes('limit=abc')) response.status = left.shift() ?? 400;
     });
     const results = await run(session(server, { only: ['service.status'] }, fakeClock(Date.now())));
     return results.find(({ id }) => id === 'service.status')!;
@@ -450,7 +452,7 @@ test('--thorough-auth sends what a default run does not, and waits for it', asyn
   };
   assert.deepEqual(await results(false), { sent: 24, waits: false });
   assert.deepEqual(await results(false, 60), { sent: 24, waits: false });
-  assert.deepEqual(await results(true), { sent: 300, waits: true });
+  assert.deepEqual(await results(true), { sent: 318, waits: true });
 });
 
 test('a server that accepts any key or none fails each check of keys, even without animals', async (t) => {

@@ -114,7 +114,7 @@ function atLimitEstimate(session: Session): { readonly requests: number; readonl
   const pacer = session.client.pacers[session.exhaustKey.key];
   const day = pacer.longWindow(now);
   // The probes use up three windows: the current one and two more (limits/probes.ts).
-  if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 65, seconds: pacer.endsIn(now) / 1000 + 200 };
+  if (day === undefined) return { requests: 3 * (pacer.limit ?? 0) + 105, seconds: pacer.endsIn(now) / 1000 + 200 };
   const requests = day.remaining <= maxOfDay ? day.remaining : 0;
   return { requests: requests + 20, seconds: requests === 0 ? 0 : 61 + pacer.estimate(now, requests) / 1000 };
 }

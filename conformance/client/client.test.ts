@@ -389,8 +389,7 @@ describe('connections', () => {
     await send(client, list);
     await assert.rejects(
       send(client, list),
-      (error) =>
-        error instanceof NoResponse && error.request === list && /ECONNRESET|socket hang up/.test(error.message),
+      (error) => error instanceof NoResponse && /ECONNRESET|socket hang up/.test(error.message),
     );
     assert.equal(count(), 3);
   });

@@ -19,6 +19,9 @@ const maxConnections = 64;
 /** The run ends after `maxSlow` responses that took longer than `slowMs`. */
 const slowMs = 10_000;
 const maxSlow = 20;
+
+/** The most cookies that are kept, and their greatest length: a server may refuse a long header. */
+const [maxCookies, maxCookieLength] = [10, 200];
 /**
  * How often a request that gets 503 is repeated. One repetition is not enough: a server that returns 503 at random to
  * one request in 40 returns two in a row to one in 1,600, which would affect a third of all runs.
@@ -97,6 +100,8 @@ export class Client {
   maxKeyless = Infinity;
   readonly baseUrl: string;
   readonly serverClock = new ServerClock();
+  /** The first cookies that responses to the API key have set, by name: `name=value`. */
+  readonly cookies = new Map<string, string>();
   /** The pacer of each key. */
   readonly pacers: Readonly<Record<Credential['key'], Pacer>>;
   readonly sent = { withKey: 0, withoutKey: 0, created: 0, unwanted429: 0, recovered503: 0, secondsWaited: 0 };
@@ -180,7 +185,7 @@ export class Client {
 
   /**
    * Sends requests on a new connection without waiting for responses, regardless of the limits. Those without a
-   * response, or with a 503, are sent again, each on another connection.
+   * response, with a 503, or refused by a proxy are sent again, each on another connection.
    *
    * @throws NoResponse if a connection breaks
    * @throws NoRequestsLeft if --max-requests is reached
@@ -189,7 +194,8 @@ export class Client {
     const responses = this.#pipelined(requests);
     return requests.map(async (request, i) => {
       const response = (await responses)[i];
-      return response === undefined || response.status === 503 ? this.available(request) : response;
+      const isServed = response !== undefined && response.status !== 503 && !response.isForeign;
+      return isServed ? response : this.available({ ...request, isSentAgain: true });
     });
   }
 
@@ -228,7 +234,7 @@ export class Client {
     const { key } = request.credential;
     for (let refusals = 0; ; refusals++) {
       await ready();
-      const response = await this.exchange(request);
+      const response = await this.exchange(refusals > 0 ? { ...request, isSentAgain: true } : request);
       if (response.status !== 503) {
         this.sent.recovered503 += refusals;
         return response;
@@ -269,6 +275,11 @@ export class Client {
     // A 401 shows the limits of requests without a key.
     if (status !== 401 || key === 'none') this.pacers[key].learn(response);
     if (operation === 'createPet' && status === 201) this.sent.created++;
+    for (const cookie of key === 'main' ? response.all('set-cookie') : []) {
+      const [pair = ''] = cookie.split(';');
+      const mayKeep = this.cookies.size < maxCookies && pair.length <= maxCookieLength;
+      if (mayKeep) this.cookies.set(pair.split('=')[0]!, pair);
+    }
     return response;
   }
 
@@ -321,11 +332,7 @@ export class Client {
       if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
         for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
-        try {
-          return await this.#once(request, !hasStopped());
-        } catch (second) {
-          if (!(second instanceof NoRequestsLeft)) throw second;
-        }
+        return await this.#once({ ...request, isSentAgain: true }, !hasStopped());
       }
       if (error instanceof TooSlow) this.#slow++;
       throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);

@@ -4,6 +4,8 @@ import type { Response } from './response.ts';
 /** The windows of the specification (section 8). */
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
+/** A local day has an hour more when summer time ends. */
+export const longestDayMs = dayMs + 3_600_000;
 
 /** By how much clocks, and headers in whole seconds, may disagree about the end of a window. */
 export const toleranceMs = 2_000;
@@ -22,7 +24,7 @@ export const dateToleranceMs = 2_000;
  */
 export function explainedMs({ rateLimits }: Response, now: number): number {
   const untilReset = (rateLimits?.reset ?? 0) * 1000 - now;
-  return Math.max(minuteMs, untilReset <= dayMs + toleranceMs ? untilReset : 0) + toleranceMs;
+  return Math.max(minuteMs, untilReset <= longestDayMs + toleranceMs ? untilReset : 0) + toleranceMs;
 }
 
 /**

@@ -119,28 +119,17 @@ const proxyStatuses = [407, 502, 503, 504, 511];
  */
 export function isDoubtful(response: Response): boolean {
   const { status } = response;
-  return proxyStatuses.includes(status) || (status < 500 && status !== 429 && isForeign(response));
+  return proxyStatuses.includes(status) || (status < 500 && status !== 429 && response.isForeign);
 }
 
 /** Whether a 429 may come from a firewall. If a repeated request gets another response, it came from the service. */
 export function isForeignRefusal(response: Response): boolean {
-  return response.status === 429 && isForeign(response);
-}
-
-/** Whether a response may be foreign, not from the service: no JSON, no JSON media type and no rate limit header. */
-function isForeign(response: Response): boolean {
-  const hasLimits = response.headers.some(([name]) => /^x-ratelimit-/i.test(name));
-  return !hasLimits && mediaTypeOf(response) !== 'application/json' && response.json instanceof SyntaxError;
+  return response.status === 429 && response.isForeign;
 }
 
 /** The signature of a response: its status and media type. An obstacle responds to all requests with the same one. */
 export function signatureOf(response: Response): string {
-  return `${response.status} ${mediaTypeOf(response)}`;
-}
-
-function mediaTypeOf(response: Response): string {
-  const [type = ''] = response.all('content-type');
-  return type.split(';')[0]!.trim().toLowerCase();
+  return `${response.status} ${response.mediaType}`;
 }
 
 /**

@@ -10,7 +10,7 @@
  * a minute. Headers that demand many more waits than their limit explains are ignored.
  */
 import type { Response } from './response.ts';
-import { dayMs, minuteMs, toleranceMs } from './limit-readings.ts';
+import { longestDayMs, minuteMs, toleranceMs } from './limit-readings.ts';
 import { ServerClock } from './server-clock.ts';
 
 /** The plans of the specification (section 8), with the number of requests that they allow. */
@@ -96,7 +96,8 @@ export class Pacer {
     if (!this.#hadRoom) return;
     this.#lowestLimit = Math.min(this.#lowestLimit, limit);
     const told = this.#serverClock.timeAfter(reset * 1_000);
-    const endsAt = told - response.receivedAt <= dayMs + toleranceMs ? told : response.receivedAt + minuteMs + marginMs;
+    const isPlausible = told - response.receivedAt <= longestDayMs + toleranceMs;
+    const endsAt = isPlausible ? told : response.receivedAt + minuteMs + marginMs;
     // The last of several concurrent responses to arrive is not necessarily the last to be counted.
     const before = this.#window;
     const same = before !== undefined && before.limit === limit && before.reset === reset;

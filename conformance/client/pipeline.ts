@@ -53,7 +53,9 @@ export async function exchangePipelined(
         cancel();
         cancel = timeLimit(nextMs, end);
       }
-      if (responses.length === requests.length || bytes.length > maxBytes) end();
+      // A server may write an interim response at the wrong place.
+      const isResponse = 'HTTP/1.'.startsWith(bytes.subarray(0, 7).toString('latin1'));
+      if (responses.length === requests.length || bytes.length > maxBytes || !isResponse) end();
     });
   });
 }
@@ -76,7 +78,8 @@ function firstResponse(bytes: Buffer): { readonly response: HttpResponse; readon
     return [line.slice(0, colon), line.slice(colon + 1).trim()] as const;
   });
   const valuesOf = (name: string) => headers.filter((one) => one[0].toLowerCase() === name).map(([, value]) => value);
-  const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(first)?.[1] ?? 0);
+  const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(first)?.[1]);
+  if (Number.isNaN(status)) return undefined;
   const after = bytes.subarray(end + 4);
   if (status >= 100 && status < 200) return firstResponse(after);
   const isChunked = /chunked/i.test(valuesOf('transfer-encoding').at(-1) ?? '');

@@ -69,6 +69,8 @@ export interface Request {
   readonly isSentOnce?: true;
   /** Whether it repeats a request that got a server error. */
   readonly repeats?: true;
+  /** Whether an earlier attempt got no response, a 503 or the page of a proxy. The server may have carried it out. */
+  readonly isSentAgain?: true;
 }
 
 /** The name of a header as the request spells it. */

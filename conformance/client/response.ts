@@ -113,6 +113,18 @@ export class Response {
     }
   }
 
+  /** The media type in lower case, without parameters; empty if there is none. */
+  get mediaType(): string {
+    const [type = ''] = this.all('content-type');
+    return type.split(';')[0]!.trim().toLowerCase();
+  }
+
+  /** Whether something else may have sent it: it has no JSON, no JSON media type and no rate limit header. */
+  get isForeign(): boolean {
+    const hasLimits = this.headers.some(([name]) => /^x-ratelimit-/i.test(name));
+    return !hasLimits && this.mediaType !== 'application/json' && this.json instanceof SyntaxError;
+  }
+
   /** The objects that must be Pets: those of a list, or the one of a 201 or of getPet. */
   get petObjects(): readonly JsonObject[] {
     const { json } = this;

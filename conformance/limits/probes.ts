@@ -65,11 +65,11 @@ const maxMore = 10;
 /** How often an operation is requested at the limit until it is refused: one request may return to a bucket. */
 const maxTries = 3;
 
-/** How many operations are requested at the first limit without a pause. The others are distributed over the wait. */
-const atOnce = 2;
-
 /** The same for a request that fails: a bucket that refills in short steps could admit a few of them. */
 const maxFailing = 20;
+
+/** How many operations are requested at the first limit without a pause. The others are distributed over the wait. */
+const atOnce = 2;
 
 /** If at most this many requests remain, all are sent at the same time. */
 const lastFew = 10;
@@ -173,7 +173,7 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
     return last;
   };
 
-  // A kind of each group in turn: those that fail, those that are not sent at the first limit, and those of clients.
+  // One request of each group in turn: those that fail, those not sent at the first limit, those of other clients.
   const groups = [failing, others.slice(maxRefusals - 1), clients];
   const inTurn = Array.from({ length: Math.max(...groups.map(({ length }) => length)) }, (_, i) => i);
   const late = [...inTurn.flatMap((i) => groups.flatMap((group) => group.slice(i, i + 1))), ...others];
@@ -236,7 +236,11 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   for (let part = 1 / 2; part >= clockAccuracy; part /= 2) {
     const ahead = (1 - part) * 1_000 - (prober.serverTime() % 1_000);
     await prober.sleep(ahead + (ahead < 0 ? 2_000 : 1_000), "the server's clock is being determined");
-    last = last.remaining === 0 ? await fresh(last) : await one();
+    if (last.remaining === 0) {
+      last = await fresh(last);
+      break;
+    }
+    last = await one();
   }
 
   // Single requests.

@@ -120,9 +120,12 @@ export function cover(dimensions: readonly (readonly Coverable[])[], options: Co
   share = 1;
   while (found.length < most) {
     const mayStart = ({ of }: Coverable) => (spent.get(of) ?? 0) < quota(of);
-    // In the order of the model, in which the rows that are most likely to find a fault are first.
+    // One of each requirement and gap; then in the order of the model, in which the rows that are most likely to find a
+    // fault are first.
+    const isFirst = (i: number) => Number(!spent.has(rows[i]!.row.of));
     const candidates = alone.filter((i) => isAvailable(i) && mayStart(rows[i]!.row));
-    const start = candidates.sort((i, j) => uses[i]! - uses[j]! || i - j).find((i) => uncoveredOf(i) > 0);
+    const inOrder = candidates.sort((i, j) => uses[i]! - uses[j]! || isFirst(j) - isFirst(i) || i - j);
+    const start = inOrder.find((i) => uncoveredOf(i) > 0);
     if (start === undefined) break;
     combine(start, false);
   }

@@ -77,7 +77,7 @@ describe('a server fails if it changes', () => {
     [
       'the media type for a browser',
       'service.json',
-      /request headers those of a web page|User-Agent Mozilla/,
+      /User-Agent Mozilla/,
       ({ headers }, response) => {
         if (/^Mozilla/.test(headers['user-agent'] ?? '')) setType(response, 'text/html');
       },

@@ -40,7 +40,7 @@ const valuesOf = (header: string, ...values: readonly string[]) =>
 
 /** The types that a client may prefer to JSON, and to which a server may be able to convert a body. */
 const otherTypes = [
-  ...['text/html', 'text/plain', 'application/xml', 'text/csv', 'application/x-ndjson'],
+  ...['text/html', 'text/csv', 'text/plain', 'application/xml', 'application/x-ndjson'],
   ...['application/hal+json', 'application/problem+json', 'application/vnd.api+json'],
 ];
 
@@ -65,7 +65,7 @@ const codingRows = valuesOf(
 const languageRows = valuesOf(
   'Accept-Language',
   ...['de-DE,de;q=0.9,en;q=0.8', 'fr-CH, fr;q=0.9, en;q=0.8, *;q=0.5', 'es', 'ja', 'zh-CN,zh;q=0.9', 'ar-EG', 'tr-TR'],
-  ...['fa', 'th', 'ru'],
+  ...['fa', 'th', 'ru', '*'],
 );
 
 /** The ids that a tracing library sends with several requests. */
@@ -92,15 +92,14 @@ export const ifNoneMatch = { 'If-None-Match': '*' };
 /** Other headers that clients send without expecting another response, grouped by their sender or purpose. */
 const otherHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Cache-Control and Pragma': { 'Cache-Control': 'no-cache', Pragma: 'no-cache' },
-  'those of a web page': {
-    ...{ Cookie: 'theme=dark; consent=1', Referer: 'https://shop.example/animals?page=2', DNT: '1', 'Sec-GPC': '1' },
-    'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  cookies: { Cookie: 'theme=dark; consent=1' },
+  'those of a script in a page': {
     ...{ 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors', 'X-Requested-With': 'XMLHttpRequest', Priority: 'u=1' },
+    ...{ DNT: '1', 'Sec-GPC': '1', 'Save-Data': 'on' },
   },
   'trace ids': traceIds,
+  'If-Modified-Since alone': { 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
   'conditions that are met': { 'If-None-Match': '"no-such-tag"', 'If-Modified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
-  'those of a health check': { 'User-Agent': 'kube-probe/1.34' },
-  'those of a client that saves data': { 'Save-Data': 'on', 'Accept-Charset': 'utf-8, iso-8859-1;q=0.5' },
   Prefer: { Prefer: 'return=representation' },
   TE: { TE: 'trailers', Connection: 'keep-alive, TE' },
   'those of a hop': { 'Max-Forwards': '0', 'Keep-Alive': 'timeout=5, max=100' },
@@ -127,8 +126,11 @@ const harmlessRows: readonly Row[] = [
 
 /** Clients for which a server may have another form of the interface. A firewall may refuse them. */
 const clientNames = [
-  ...['curl/8.14.1', 'python-requests/2.32.5', 'PostmanRuntime/7.48.0', 'Java/21.0.8', 'Go-http-client/1.1'],
-  ...['okhttp/5.1.0', 'axios/1.12.2', 'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)'],
+  ...['curl/8.14.1', 'python-requests/2.32.5', 'PostmanRuntime/7.48.0', 'Java/21.0.8', 'node', 'kube-probe/1.34'],
+  'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)',
+  'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
+  'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
 ];
 
 export const userAgents: Dimension = {
@@ -156,8 +158,8 @@ const exclusiveRows = refusable(
 
 /** The headers of a proxy. */
 const forwarded = {
-  ...{ 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
-  ...{ Forwarded: 'for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
+  ...{ 'X-Forwarded-For': '2001:db8::7, 203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Real-IP': '203.0.113.7' },
+  ...{ Forwarded: 'for="[2001:db8::7]", for=203.0.113.7;proto=https', Via: '1.1 gateway.example' },
 };
 
 /**
@@ -176,13 +178,23 @@ const large = {
   '40 more': Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`X-Part-${i + 1}`, `${i + 1}`])),
 };
 
+const ofAnotherPage = { Origin: 'https://shop.example', Referer: 'https://shop.example/animals?page=2' };
+
+/** Values that are empty or invalid. An invalid date must be ignored (RFC 9110, section 13.1.3). */
+const invalidValues = {
+  ...{ Cookie: 'a=%zz; =; b; "c', 'If-Modified-Since': 'yesterday', 'Accept-Language': '', Referer: 'no url' },
+  ...{ 'X-Request-Id': '', 'Cache-Control': '' },
+};
+
 /** A server may refuse other origins. A firewall may refuse other addresses. */
 const refusableRows: readonly Row[] = atMost(2, [
   ...refusable(
     ['4xx'],
-    accepted({ 'those of a proxy': forwarded, Origin: { Origin: 'https://shop.example' } }, withHeaders),
+    accepted({ 'those of a proxy': forwarded, 'Origin with Referer': ofAnotherPage }, withHeaders),
   ),
+  ...refusable(['4xx'], valuesOf('Accept-Charset', 'utf-8, iso-8859-1;q=0.5')),
   ...refusable([400, 431], accepted(large, withHeadersFirst)),
+  ...refusable(['4xx'], accepted({ 'empty or invalid values': invalidValues }, withHeaders)),
   ...refusable([400, 407], accepted({ 'other credentials': otherCredentials }, withHeaders)),
 ]);
 
@@ -200,6 +212,7 @@ const rangeRows = valuesOf('Range', 'bytes=0-9');
 /** The headers of a request without a body. A server may send a part of the body if it is asked for a range. */
 export const headersOfGet: Dimension = headerRows(
   ...typeRows,
+  ...valuesOf('Content-Length', '0'),
   ...atMost(2, refusable([206, 416], rangeRows)),
 );
 
@@ -210,7 +223,7 @@ export const headersOfGet: Dimension = headerRows(
 export const headersOfPost: Dimension = headerRows(
   ...valuesOf('Content-Language', 'de'),
   ...rangeRows,
-  ...atMost(2, refusable([417], valuesOf('Expect', '100-continue'))),
+  ...atMost(2, refusable([403, 417], valuesOf('Expect', '100-continue'))),
 );
 
 /** The headers of requests with and without a valid key. */

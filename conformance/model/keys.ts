@@ -24,8 +24,16 @@ import {
 } from '../client/requests.ts';
 import type { RequirementId } from '../requirements/requirements.ts';
 import { randomOf } from './cover.ts';
-import { cookieNames, headerKeyNames, headerNames, keyedConnections, keyedHeaders, withHeaders } from './exchange.ts';
-import { accepted, atMost, draftOf, named, open, plain, refused } from './model.ts';
+import {
+  cookieNames,
+  headerKeyNames,
+  headerNames,
+  ifNoneMatch,
+  keyedConnections,
+  keyedHeaders,
+  withHeaders,
+} from './exchange.ts';
+import { accepted, atMost, draftOf, named, open, plain, refusable, refused } from './model.ts';
 import type { Change, Dimension, Row, World } from './model.ts';
 
 type RequestOf = (world: World) => Request;
@@ -47,6 +55,15 @@ const operation = (request: RequestOf): Change => (_, world) => draftOf(request(
 /** Rows with other credentials that must get 401. */
 const rejected = (of: RequirementId, values: Readonly<Record<string, Make>>): Row[] =>
   refused(of, values, credentialOf);
+
+/** Rows that must get 401, unless a firewall refuses their headers. */
+function refusedByFirewall<T>(
+  of: RequirementId,
+  values: Readonly<Record<string, T>>,
+  change: (value: T) => Change,
+): Row[] {
+  return refusable([400, 403], refused(of, values, change, [401, 400, 403]));
+}
 
 /** Replaces the credential. If none can be made from this key, or the result is the key itself, sends another key. */
 function credentialOf(make: Make): Change {
@@ -106,6 +123,10 @@ const swappedCase = (text: string) =>
   text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()));
 const half = (key: string) => Math.ceil(key.length / 2);
 
+const only = (text: string) => token(text, text);
+/** Tokens that clients send by mistake, and names that a lookup may find because every object has them. */
+const meaningfulTokens = ['constructor', 'null', 'undefined', '__proto__', 'toString', 'a.b.c', 'true', '0'];
+
 const brackets = ["''", '<>', '[]', '{}', '()', '``', '**'].map(([open, close]) => [open!, close!] as const);
 const words = ['Bearer ', 'Token ', 'token=', 'key=', 'key:', 'api_key=', 'foo ', 'x'];
 const separators = [
@@ -143,6 +164,10 @@ function nearMisses(random: () => number): Row[] {
     'one character replaced with a wildcard': somewhere(random(), (key, at) => replacedAt(key, at, '.')),
     'only an SQL wildcard': () => token('%', '%'),
     'only a wildcard': () => token('*', '*'),
+    'an SQL condition': () => token("' OR '1'='1", "' OR '1'='1"),
+    // {"alg":"none"} and {"sub":"1"}, without a signature (RFC 7519, section 6).
+    'an unsecured JSON Web Token': () => only('eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.'),
+    ...Object.fromEntries(meaningfulTokens.map((word) => [`only ${word}`, () => only(word)])),
     'two characters swapped': somewhere(random(), swappedAt),
     'one character missing': somewhere(random(), withoutAt),
     'the first character missing': (key) => withoutAt(key, 0),
@@ -159,7 +184,13 @@ function nearMisses(random: () => number): Row[] {
     ...Object.fromEntries(separators.map((text) => [`before ${text}`, more(text)])),
     'before 1,000 zeros': more('0'.repeat(1_000)),
   };
-  return rejected('auth.near-miss', near);
+  // A server or a firewall may refuse these bytes in any header.
+  const isDoubtful = ([name]: readonly [string, Make]) => /no-break|full-width|%00|SQL condition/.test(name);
+  const entries = Object.entries(near);
+  return [
+    ...rejected('auth.near-miss', Object.fromEntries(entries.filter((entry) => !isDoubtful(entry)))),
+    ...refusedByFirewall('auth.near-miss', Object.fromEntries(entries.filter(isDoubtful)), credentialOf),
+  ];
 }
 
 const basic = (pair: (key: string) => string): Make => (key) =>
@@ -174,7 +205,9 @@ const schemes: Readonly<Record<string, Make>> = {
   Token: scheme('Token'),
   'Basic, the key as password': basic((key) => `:${key}`),
   ...Object.fromEntries(
-    ['Basic', 'ApiKey', 'Key', 'OAuth', 'Digest', 'Bearers', 'Bear', 'Bearer:'].map((name) => [name, scheme(name)]),
+    [...['Basic', 'ApiKey', 'Key', 'OAuth', 'Digest'], ...['Bearers', 'Bear', 'Bearer:', 'XBearer']].map(
+      (name) => [name, scheme(name)] as const,
+    ),
   ),
 };
 
@@ -186,16 +219,18 @@ const inTheQuery: Change = (draft, { secret }) => {
   return { ...draft, credential: nobody, target: withKey(text), shellTarget: withKey(shell) };
 };
 
-/** The key in other headers and in cookies only. */
-const inOtherHeaders: Change = (draft, { secret }) => {
+/** The key in other headers and in cookies only, with the cookies that responses to the key have set. */
+const inOtherHeaders: Change = (draft, { secret, cookies }) => {
   const { text, shell } = inQuery(secret);
-  const headersWith = (key: string, cookie: string) => [
+  const headersWith = (key: string, cookie: string, others: readonly string[]) => [
     ...draft.headers,
     ...headerKeyNames.map((name) => [name, key] as const),
     ...authorizationNames.map((name) => [name, `Bearer ${key}`] as const),
-    ['Cookie', cookieNames.map((name) => `${name}=${cookie}`).join('; ')] as const,
+    ['Cookie', [...others, ...cookieNames.map((name) => `${name}=${cookie}`)].join('; ')] as const,
   ];
-  const [headers, shellHeaders] = [headersWith(secret, text), headersWith('$API_KEY', shell)];
+  // A cookie is text from the server, and may be secret.
+  const inShell = cookies.length > 0 ? ['$COOKIES'] : [];
+  const [headers, shellHeaders] = [headersWith(secret, text, cookies), headersWith('$API_KEY', shell, inShell)];
   return { ...draft, credential: nobody, headers, shellHeaders };
 };
 
@@ -206,6 +241,15 @@ const local = Object.fromEntries([
   ),
   ['Forwarded', 'for=127.0.0.1'],
 ]);
+
+/** Headers in which a proxy names the user whom it has authenticated. A server must not trust those of a client. */
+const identity = Object.fromEntries(
+  [
+    ...['X-User', 'X-User-Id', 'X-Forwarded-User', 'X-Forwarded-Email', 'X-Remote-User', 'Remote-User', 'X-Auth-User'],
+    ...['X-Authenticated-User', 'X-Authenticated-Userid', 'X-Consumer-Username', 'X-Credential-Identifier'],
+    ...['X-SSL-Client-Verify', 'X-SSL-Client-S-DN', 'X-Client-Cert', 'X-Internal', 'X-Admin'],
+  ].map((name) => [name, /verify/i.test(name) ? 'SUCCESS' : 'admin']),
+);
 
 /** A list whose response the specification does not define: a server may treat the credential as invalid. */
 const openList = (make: Make): Change => (_, { secret }) => ({
@@ -219,12 +263,17 @@ function credentialRows(seed: number): Row[] {
   return [
     plain('the key'),
     ...rejected('auth.missing', { none: () => nobody }),
-    // A firewall may refuse such headers.
+    ...refusedByFirewall(
+      'auth.missing',
+      { 'none, from the machine of the server': local, 'none, with the name of a user': identity },
+      (headers) => (draft) => withHeaders(headers)({ ...draft, credential: nobody }),
+    ),
+    // A server may check the condition before the key.
     ...refused(
       'auth.missing',
-      { 'none, from the machine of the server': local },
+      { 'none, with a condition': ifNoneMatch },
       (headers) => (draft) => withHeaders(headers)({ ...draft, credential: nobody }),
-      [401, 400, 403],
+      [401, 412],
     ),
     ...rejected('auth.empty', { 'no token': () => invalid('Bearer', 'Bearer'), 'no value': () => invalid('', '') }),
     ...rejected('auth.other-scheme', schemes),
@@ -235,7 +284,8 @@ function credentialRows(seed: number): Row[] {
     ...rejected('auth.cut', { cut: (key) => token(key.slice(0, -1), '${API_KEY%?}') }),
     ...rejected('auth.lengthened', { lengthened: more('x') }),
     ...refused('auth.query', { 'in the query': inTheQuery }, (change) => change),
-    ...refused('auth.elsewhere', { elsewhere: inOtherHeaders }, (change) => change),
+    // A proxy may take Proxy-Authorization for its own.
+    ...refused('auth.elsewhere', { elsewhere: inOtherHeaders }, (change) => change, [401, 407]),
     ...nearMisses(random),
     ...changedRows(seed),
     ...open('auth.lower-case', named('bearer', 'BEARER', 'Bearer '), (name) => openList(scheme(name))),
@@ -288,7 +338,6 @@ const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
   'a create without JSON': (credential) => createPetOf(credential, '['),
   'a get of an unknown animal, with a range': (credential, { unknownId }) =>
     withHeaders({ Range: 'bytes=0-9' })(getPet(credential, unknownId)),
-  'a create of text': (credential) => asText(createPetOf(credential, 'no JSON')),
   'a create with an unknown status': (credential) =>
     createPetOf(credential, '{"name":"Nobody","categoryId":1,"status":"asleep"}'),
   'a create without a name': (credential) => createPetOf(credential, '{"categoryId":1}'),
@@ -299,8 +348,6 @@ const invalidRequests: Readonly<Record<string, InvalidRequest>> = {
   'a list with a limit that is no number': (credential) => listPetsWithQuery(credential, 'limit=abc'),
 };
 
-const asText = (request: Request): Request => ({ ...request, headers: [['Content-Type', 'text/plain']] });
-
 /** Requests with an invalid key and without one. A server may check only whether there is a key, so these are first. */
 const invalidCredentials = { '': token('wrong', 'wrong'), ' without a key': nobody };
 const refusedRequests: readonly Row[] = Object.entries(invalidCredentials).flatMap(
@@ -309,6 +356,10 @@ const refusedRequests: readonly Row[] = Object.entries(invalidCredentials).flatM
       'auth.invalid-request',
       Object.fromEntries(Object.entries(invalidRequests).map(([name, request]) => [`${name}${without}`, request])),
       (request) => operation((world) => request(credential, world)),
+    ),
+    // A firewall may refuse other types than JSON.
+    ...refusedByFirewall('auth.invalid-request', { [`a create of text${without}`]: credential }, () =>
+      operation(() => ({ ...createPetOf(credential, 'no JSON'), headers: [['Content-Type', 'text/plain']] })),
     ),
     // A router may treat a petId that is not an integer as an unknown path. The response to either is a gap.
     ...refused(
@@ -337,15 +388,20 @@ const operations: readonly Row[] = [
 ];
 
 /** A server must not confuse the credentials of requests that it serves at the same time. */
-const withLists: Change = (draft, { key }) =>
-  ({ ...draft, beside: [listPets(key, { limit: 1 }), listPets(key, { limit: 1, status: 'available' })] });
-const timingRows = (most: number) => [
-  plain('alone'),
-  ...atMost(most, accepted({ 'with two lists that have the key': withLists }, (change) => change), { requests: 2 }),
-];
+const besideTheKey: Readonly<Record<string, (world: World) => readonly Request[]>> = {
+  'with two lists that have the key': ({ key }) => [
+    listPets(key, { limit: 1 }),
+    listPets(key, { limit: 1, status: 'available' }),
+  ],
+  'with a get and a list that have the key': ({ key, id }) => [getPet(key, id), listPets(key, { limit: 1 })],
+};
+const timingRows = (most: number): readonly Row[] => {
+  const rows = accepted(besideTheKey, (requests) => (draft, world) => ({ ...draft, beside: requests(world) }));
+  return [plain('alone'), ...atMost(most, rows, { requests: 2 })];
+};
 
 /** How often a request is sent together with others that have the key, with and without --thorough-auth. */
-const together = { thorough: 40, usual: 4 };
+const together = { thorough: 20, usual: 2 };
 
 /** The dimensions of requests with valid and invalid keys, for the operations that a run may use. */
 export function keyDimensions(
@@ -360,7 +416,7 @@ export function keyDimensions(
     keyedHeaders,
     headerNames,
     { ...keyedConnections, rows: keyedConnections.rows.filter(isPossible) },
-    { name: 'timing', rows: timingRows(thorough ? together.thorough : together.usual) },
+    { name: 'timing', rows: timingRows(thorough ? together.thorough : together.usual).filter(isPossible) },
   ];
 }
 
@@ -369,18 +425,18 @@ export function keyDimensions(
  * `auth.valid` are the combinations with the valid key.
  */
 export const keyQuotas: Readonly<Record<string, readonly [usual: number, thorough: number, most?: number]>> = {
-  'auth.valid': [15, 170],
-  'auth.missing': [1, 10],
+  'auth.valid': [8, 170],
+  'auth.missing': [1, 16],
   'auth.invalid-request': [3, 24],
   'auth.path': [1, 3 * Object.keys(spellings).length],
   'auth.empty': [1, 12],
-  'auth.other-scheme': [2, 20, 5 * 10],
+  'auth.other-scheme': [2, 22, 5 * 11],
   'auth.no-scheme': [1, 10],
   'auth.cut': [1, 5],
   'auth.lengthened': [1, 5],
   'auth.query': [1, 5],
   'auth.elsewhere': [1, 5],
-  'auth.near-miss': [4, 96, 5 * 96],
+  'auth.near-miss': [4, 106, 5 * 106],
   'auth.changed': [2, changes, 5 * changes],
   'auth.lower-case': [1, 3],
 };

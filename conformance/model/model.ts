@@ -14,6 +14,8 @@ export interface World {
   readonly key: Credential;
   /** The text of the key. */
   readonly secret: string;
+  /** The cookies that responses to requests with the key have set: `name=value`. */
+  readonly cookies: readonly string[];
   /** A category that the server accepts. */
   readonly category: bigint;
   /** The id of an animal. If none is known, an unknown id. */
@@ -106,7 +108,7 @@ export function refusable(mayBeRefused: Refusals, rows: readonly Row[]): Row[] {
   return rows.map((row) => ({ ...row, mayBeRefused }));
 }
 
-/** The same rows; a run uses each at most so many times, and sends so much more with it. */
+/** The same rows, each used at most `most` times in a run. `extra` is what is sent in addition each time. */
 export function atMost(most: number, rows: readonly Row[], extra: Row['extra'] = {}): Row[] {
   return rows.map((row) => ({ ...row, most, extra }));
 }

@@ -19,6 +19,7 @@ const world: World = {
   category: 7n,
   id: 3n,
   unknownId: 1_000n,
+  cookies: ['session=7'],
   newPet: () => ({ name: 'Rex 1', categoryId: 7n }),
 };
 

@@ -3,7 +3,7 @@ import { int64Max, int64Min, statuses, type PetStatus } from '../client/pet.ts';
 import { getPet, listPetsWithQuery } from '../client/requests.ts';
 import { connections, headerNames, headersOfGet, ifNoneMatch, userAgents, withHeaders } from './exchange.ts';
 import { accepted, atMost, named, open, plain, refusable } from './model.ts';
-import type { Change, Dimension, Draft, World } from './model.ts';
+import type { Change, Dimension, Draft, Row, World } from './model.ts';
 
 /** The ends of the range, the default, and their neighbours. */
 const limits = [1, 2, 3, 10, 19, 20, 21, 50, 99, 100];
@@ -20,6 +20,21 @@ const distributed = (seed: number) => Array.from({ length: 20 }, (_, i) => 1 + (
 
 /** A parameter whose effect the specification does not define. */
 const other = (parameter: string) => withParameter(parameter, { open: true });
+
+/** Escapes that a firewall may refuse: U+0000, bytes that are not UTF-8, and text that is no escape. */
+const doubtfulEscapes = ['%00', '%ff', '%zz'];
+
+/** Values of a parameter that a firewall may refuse. Some parsers read brackets as those of arrays and operators. */
+const doubtful = (parameter: string, value: string | number): Row[] => {
+  const brackets = `${parameter}%5B%5D=${value}&${parameter}%5B%24ne%5D=${value}`;
+  return refusable(
+    ['4xx'],
+    [
+      ...open('service.status', { brackets }, other),
+      ...open('service.status', named(...doubtfulEscapes), (text) => other(`${parameter}=${text}`)),
+    ],
+  );
+};
 
 /** Parameters that no operation has. If a server ignores them, the others must have the same effect as without them. */
 const unknownParameters = (of: 'list.unknown-parameter' | 'service.status', ...all: readonly string[]): Dimension => ({
@@ -59,11 +74,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         ...open('list.limit', { '1000': 'limit=1000' }, other),
         ...open(
           'service.status',
-          named('abc', '1.5', '', '+5', '05', '1e1', `${2n ** 31n}`, `${2n ** 64n}`, '1&limit=2'),
+          named('abc', '1.5', '', '+5', '1e1', 'Infinity', `${2n ** 64n}`, '1&limit=2'),
           (text) => other(`limit=${text}`),
         ),
-        // A firewall may refuse U+0000.
-        ...refusable(['4xx'], open('service.status', { '%00': 'limit=%00' }, other)),
+        ...doubtful('limit', 500),
       ],
     },
     {
@@ -74,10 +88,10 @@ export function listDimensions(seed: number, thoroughAuth: boolean): readonly Di
         ...open('list.unknown-status', { asleep: 'status=asleep' }, other),
         ...open(
           'service.status',
-          named('', 'SOLD', 'on%20hold', 'sold,pending', 'sold&status=pending'),
-          (text) => other(`status=${text}`),
+          named('', 'SOLD', 'sold,pending', 'sold&status=pending', 'constructor', 'Größe'.repeat(60)),
+          (text) => other(`status=${encodeURI(text)}`),
         ),
-        ...refusable(['4xx'], open('service.status', { '%00': 'status=%00' }, other)),
+        ...doubtful('status', 'sold'),
       ],
     },
     unknownParameters('list.unknown-parameter', 'colour=red', formats, ''),
@@ -136,7 +150,7 @@ const inTheQuery: Change = (draft, world) => ({
 });
 
 /** Spellings of a known id and texts that are no id. Proxies refuse other escapes, such as %00 and %2F. */
-const otherIds = ['+#', '%20#', '#%20', '#e0', '0x#', '%C3%A9', "#'"];
+const otherIds = ['+#', '%20#', '#e0', '0x#', '%C3%A9', "#'", 'constructor'];
 
 /** The known id with escapes. A server may refuse it, but must not read another one. */
 const withEscapes: Change = (draft, { id }) => ({ ...draft, target: `/pets/${escaped(String(id))}`, open: true });
@@ -166,6 +180,7 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         ...open('service.status', named(...otherIds), (text) => (draft, world) =>
           idOf(text.replace('#', String(world.id)))(draft, world),
         ),
+        ...refusable(['4xx'], open('service.status', named('%ff', '%zz'), idOf)),
       ],
     },
     unknownParameters('service.status', formats),

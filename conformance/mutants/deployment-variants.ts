@@ -8,8 +8,9 @@ import {
   type Kind,
   type WindowState,
 } from './families/limiters.ts';
-import { base, type Exchange, type Hooks, type Rates, type World } from './server/hooks.ts';
-import { integerOf } from './table/changes.ts';
+import { base, type Exchange, type Hooks, type MutantResponse, type Rates, type World } from './server/hooks.ts';
+import { Digits } from './server/json.ts';
+import { integerOf, responses, setHeader, status } from './table/changes.ts';
 import type { Variant } from './variant.ts';
 
 const minuteMs = 60_000;
@@ -81,6 +82,32 @@ const busy = new WeakMap<World, Map<string, Promise<unknown>>>();
 const replaceDate =
   (headers: string[], time: number): string[] =>
   headers.map((text, i) => (headers[i - 1] === 'Date' ? new Date(time).toUTCString() : text));
+
+const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+
+/** Whether the key is not the one that --exhaust uses. */
+const isUnlimited = ({ authorization }: Exchange) => !/other/.test(authorization);
+
+/** Makes a response the page of a proxy. */
+function pageOf(response: MutantResponse, status: number): MutantResponse {
+  const body = new Digits('<html><h1>Refused</h1></html>');
+  return Object.assign(response, { status, headers: [['Content-Type', 'text/html']], body });
+}
+
+/** What firewalls refuse, and with which status. */
+const firewalls: readonly (readonly [id: string, status: number, refuses: (exchange: Exchange) => boolean])[] = [
+  ['User-Agents of other clients', 403, ({ headers }) => !String(headers['user-agent']).startsWith('petstore-')],
+  ['names with markup', 403, ({ body, method }) => method === 'POST' && /<script|\.\.\/|\\u0000/i.test(body)],
+  ['long bodies', 413, ({ body }) => body.length > 8_000],
+  ['Expect', 403, ({ headers }) => headers.expect !== undefined],
+  ['Referer', 403, ({ headers }) => headers.referer !== undefined],
+  ['Accept-Charset', 403, ({ headers }) => headers['accept-charset'] !== undefined],
+  ['X-Forwarded-For', 400, ({ headers }) => headers['x-forwarded-for'] !== undefined],
+  ['Proxy-Authorization', 407, ({ headers }) => headers['proxy-authorization'] !== undefined],
+  ['headers that are not ASCII', 400, ({ authorization }) => /[^ -~]/.test(authorization)],
+  ['other types than JSON', 403, ({ headers, method }) =>
+    method === 'POST' && !/^application\/json/i.test(String(headers['content-type']))],
+];
 
 export const deploymentVariants: readonly Variant[] = [
   {
@@ -243,4 +270,38 @@ export const deploymentVariants: readonly Variant[] = [
       },
     },
   },
+  ...[-1, 0].map((none): Variant => ({
+    id: `no key: ${none}`,
+    text: `The three headers of a 401 are ${none}.`,
+    hooks: responses(status(401), (response) => {
+      for (const name of rateHeaders) setHeader(response, name, String(none));
+    }),
+  })),
+  {
+    id: 'unlimited',
+    text: 'The plan of the API key has no limit: the three headers are -1.',
+    hooks: {
+      admitted: (rates, exchange) => isUnlimited(exchange) || base.admitted(rates, exchange),
+      ...responses((response, exchange) => response.status !== 401 && isUnlimited(exchange), (response) => {
+        for (const name of rateHeaders) setHeader(response, name, '-1');
+      }),
+    },
+  },
+  {
+    id: 'busy creates',
+    text: 'A proxy responds with 503 to every seventh create, after the service has added the animal.',
+    hooks: responses(
+      ({ status: sent }, { world }) => sent === 201 && world.requests % 7 === 0,
+      (response) => pageOf(response, 503),
+    ),
+  },
+  ...firewalls.map(([id, status, refuses]): Variant => ({
+    id: `firewall: ${id}`,
+    text: `A firewall responds to ${id} with ${status}, HTML and no other header.`,
+    hooks: {
+      keep: (pet, exchange) => (refuses(exchange) ? undefined : pet),
+      counts: (exchange) => !refuses(exchange),
+      response: (response, exchange) => (refuses(exchange) ? pageOf(response, status) : response),
+    },
+  })),
 ];

@@ -578,8 +578,10 @@ const negotiating: Variant = {
         return Object.assign(response, { status: refusal, body: 'Refused.' });
       }
       if (method !== 'GET' || response.status !== 200) return response;
-      response.headers.push(['ETag', '"1"']);
-      if (headers['if-none-match'] === '"1"') return Object.assign(response, { status: 304, body: undefined });
+      // No animal ever changes.
+      const tag = `"${exchange.world.pets.size}"`;
+      response.headers.push(['ETag', tag]);
+      if (headers['if-none-match'] === tag) return Object.assign(response, { status: 304, body: undefined });
       return headers['range'] === undefined ? response : Object.assign(response, { status: 206 });
     },
     bytes: (text, exchange) => encoders[codingOf(exchange) ?? '']?.(text) ?? base.bytes(text, exchange),

@@ -62,8 +62,8 @@ const table = {
   'create.name': ['4.2', 'The name is returned exactly as it was sent.'],
   'create.category': ['4.2', 'The categoryId is returned exactly, to the last digit.'],
   'create.status': ['4.2', 'A status that was sent is returned and stored. One that the server chose is stored.'],
-  'create.stored': ['4.2', 'getPet returns a created animal with the same id, name and categoryId.'],
-  'create.refused': ['4.2', 'A create that is refused with 400, 401 or 429 adds no animal.'],
+  'create.stored': ['4.2', 'A create adds one animal. getPet returns it with the same id, name and categoryId.'],
+  'create.refused': ['4.2', 'A create that is refused with a 4xx other than 406, 408 and 409 adds no animal.'],
   'create.required': ['4.2', 'A body without name or without categoryId gets 400.'],
   'create.null': ['4.2', 'null gets 400 as the value of any field.'],
   'create.wrong-type': ['4.2', 'A value of a wrong JSON type gets 400, in any field.'],
@@ -78,7 +78,7 @@ const table = {
   'get.not-found': ['4.3', 'GET /pets/{petId} returns 404 if the animal does not exist.'],
   'get.removal': [
     '4.3',
-    'A removal that a response of GET /pets/{petId} announces, in Sunset, is on 5 December 2030.',
+    'Sunset in a response of GET /pets/{petId} is on 5 December 2030. No other operation announces this day.',
   ],
 
   'orders.exists': ['4.4', 'GET /store/orders exists.'],

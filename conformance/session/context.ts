@@ -267,7 +267,8 @@ export class CheckContext {
     const secret = this.options.apiKey;
     const unknownId = fixtures.unknownId();
     const id = history.ids()[0] ?? unknownId;
-    return { key, secret, category: fixtures.category, id, unknownId, newPet: () => fixtures.newPet() };
+    const cookies = [...this.client.cookies.values()];
+    return { key, secret, cookies, category: fixtures.category, id, unknownId, newPet: () => fixtures.newPet() };
   }
 
   /**

@@ -194,7 +194,7 @@ export class Fixtures {
     ];
   }
 
-  /** Requests for which a server may charge more: a large page, a long name, filters, and another animal. */
+  /** Requests that a server may count more than once: a large page, a long name, filters, and another animal. */
   async costly(credential: Credential): Promise<readonly Request[]> {
     const { mayWrite, history } = this.#session;
     const pet = this.newPet();
@@ -211,8 +211,8 @@ export class Fixtures {
 
   /**
    * The same list as another client would send it: it differs in everything by which a server may tell clients apart.
-   * Then the same list with other spellings of the scheme, and as the last request of its connection. A server may
-   * refuse the others.
+   * Then the same list with other spellings of the scheme. A server may refuse these. The last one is the same list
+   * with `Connection: close`.
    */
   byOtherClients(credential: Credential): readonly Request[] {
     const list = listPets(credential, { limit: 1 });

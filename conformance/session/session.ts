@@ -22,8 +22,11 @@ import { rules } from '../verdicts/rules/rules.ts';
 import type { CostOptions } from './cost.ts';
 import { Fixtures } from './fixtures.ts';
 
-/** The most requests in a run that are repeated after a server error, and that are followed by a control. */
-const maxRepeats = 20;
+/** The most server errors in a run after which requests are sent again. */
+const maxRepeats = 10;
+
+/** The most requests in a run that are followed by a control. */
+const maxControls = 20;
 
 /** The most disputes in a run whose requests are repeated, and the requests of one attempt. */
 const maxDisputes = 20;
@@ -208,10 +211,13 @@ export class Session {
     }
     const { response } = judged.at(-1)!;
     // The requests without a valid key are few, and none of them may get a server error: the first one shows enough.
-    const mayRepeat = request.credential.key !== 'none';
-    if (isServerError(response) && mayRepeat && this.#repeats++ < maxRepeats)
-      for await (const again of this.client.attempts({ ...request, repeats: true })) judged.push(this.#judge(again));
-    return { response, violations: judged.flatMap(({ violations }) => violations) };
+    const mayRepeat = request.credential.key !== 'none' && request.operation !== 'other';
+    const violations = judged.flatMap((one) => one.violations);
+    if (!isServerError(response) || !mayRepeat) return { response, violations };
+    if (this.#repeats++ >= maxRepeats) return { response, violations: [...violations, ...this.#tooMany(response)] };
+    for await (const again of this.client.attempts({ ...request, repeats: true }))
+      violations.push(...this.#judge(again).violations);
+    return { response, violations };
   }
 
   /**
@@ -242,7 +248,37 @@ export class Session {
         judged.set(response, isUnclear ? { response, violations: [] } : this.#judge(response));
       }
     }
-    return (await allEnded(sending)).map((response) => judged.get(response)!);
+    const together = (await allEnded(sending)).map((response) => judged.get(response)!);
+    return this.#repeatTogether(requests, together, isPipelined);
+  }
+
+  /** Sends requests together once more if one of them got a server error, which may be due to the others. */
+  async #repeatTogether(
+    requests: readonly Request[],
+    judged: readonly JudgedResponse[],
+    isPipelined: boolean,
+  ): Promise<readonly JudgedResponse[]> {
+    const isExhausting = this.options.exhaust && this.exhaustKey.key === 'main';
+    const mayRepeat = requests.every(({ credential: { key }, repeats, isSentAgain }) => {
+      return key === 'main' && !isExhausting && !repeats && !isSentAgain;
+    });
+    const failed = judged.filter(({ response }) => isServerError(response) && response.request.operation !== 'other');
+    if (!mayRepeat || failed.length === 0) return judged;
+    if (this.#repeats++ >= maxRepeats)
+      return judged.map((one) => {
+        return failed.includes(one) ? { ...one, violations: [...one.violations, ...this.#tooMany(one.response)] } : one;
+      });
+    await this.client.room('main', requests.length);
+    // An error of an operation that has succeeded before is the first one of this operation.
+    const operations = new Set(failed.map(({ response }) => response.request.operation));
+    const again = requests.map((request): Request => {
+      this.history.expectDuplicates(request);
+      return operations.has(request.operation) ? { ...request, repeats: true } : { ...request, isSentAgain: true };
+    });
+    const judgedAgain = await this.sendTogether(again, isPipelined);
+    return judged.map(({ response, violations }, i) => {
+      return { response, violations: [...violations, ...judgedAgain[i]!.violations] };
+    });
   }
 
   /** Sends getPet for an animal that a response has shown, and again after a 404 while a replica may lag. */
@@ -347,7 +383,7 @@ export class Session {
     const signature = signatureOf(response);
     // The service sends such errors as well. It may even start to reject the key, which is a violation.
     const isPossible = request.mustBe === undefined || request.mustBe === status || status === 401;
-    if ((this.#ofService.has(signature) && isPossible && status < 500) || this.#controls >= maxRepeats) return;
+    if ((this.#ofService.has(signature) && isPossible && status < 500) || this.#controls >= maxControls) return;
     for (const control of this.#controlsOf()) {
       this.#controls++;
       const other = await this.client.available(control);
@@ -400,6 +436,16 @@ export class Session {
     if (status !== undefined && (isKnown || !unknownCategory.includes(status))) return;
     const { category } = this.fixtures;
     this.noCategory = `no category is known: ${category} gets ${status ?? 'no response'}; set --category-id`;
+  }
+
+  /** The violation by a server error that follows `maxRepeats` others. */
+  #tooMany(response: Response): JudgedResponse['violations'] {
+    const { request, status } = response;
+    if (request.operation === 'other') return [];
+    const id = request.operation === 'listOrders' ? 'orders.exists' : 'service.status';
+    const received = `${status}, after ${maxRepeats} other requests that got a server error`;
+    const violation = { required: 'no server error (5xx)', received };
+    return [{ id, failure: this.ledger.violated(id, violation, request, response) }];
   }
 
   #judge(response: Response): JudgedResponse {

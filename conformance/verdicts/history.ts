@@ -23,6 +23,12 @@ import {
 const maxErrors = 300;
 const maxBodyBytes = 64 * 1024;
 
+/**
+ * The 4xx after which a create may have added an animal: the server cannot represent it (406), the request was late
+ * (408), or the animal exists already (409).
+ */
+const unclearStatuses = [406, 408, 409];
+
 /** How long a replica may take to show a new animal. */
 export const replicaLagMs = 5_000;
 
@@ -53,6 +59,8 @@ export class History {
   readonly #refusals = new Map<string, Response>();
   /** The response with which each create with a unique name was refused, by this name. */
   readonly refusedCreates = new Map<string, Response>();
+  /** The ids of the created animals with a unique name, by this name; undefined if a create of one was sent again. */
+  readonly idsOfName = new Map<string, readonly bigint[] | undefined>();
   /** The rate limit headers of all responses. */
   readonly limits = new LimitHistory();
 
@@ -106,6 +114,11 @@ export class History {
     return refusal !== undefined && refusal.receivedTurn < sentTurn ? refusal : undefined;
   }
 
+  /** Several animals may get the name of a create, because it is sent again or its outcome is unclear. */
+  expectDuplicates({ operation, sent }: Request): void {
+    if (operation === 'createPet' && sent?.name !== undefined) this.idsOfName.set(sent.name, undefined);
+  }
+
   /** Adds a response, after it has been judged. */
   add(response: Response): void {
     const { request, status, json } = response;
@@ -118,10 +131,18 @@ export class History {
     if (request.operation === 'other') return;
     const { name = '' } = request.sent ?? {};
     // A repeated create may be refused because the server has stored the animal at the first attempt.
+    const isRepeated = request.repeats === true || request.isSentAgain === true;
+    const isRefused = status >= 400 && status < 500 && !unclearStatuses.includes(status) && !response.isForeign;
     const mayBeSentAgain = status === 429 && request.isSentOnce !== true;
-    const isRefused = [400, 401, 429].includes(status) && !mayBeSentAgain && request.repeats === undefined;
-    if (request.operation === 'createPet' && isRefused && isUniqueName(name))
-      this.refusedCreates.set(name, response.light());
+    if (request.operation === 'createPet' && isUniqueName(name)) {
+      const known = this.idsOfName.has(name) ? this.idsOfName.get(name) : [];
+      const [created] = response.pets;
+      if (created !== undefined) {
+        this.idsOfName.set(name, isRepeated ? undefined : known?.concat(created.id));
+        this.refusedCreates.delete(name);
+      } else if (!isRefused || isRepeated) this.expectDuplicates(request);
+      else if (!mayBeSentAgain && known?.length === 0) this.refusedCreates.set(name, response.light());
+    }
     const isKept = response.body.length <= maxBodyBytes && this.errors.length < maxErrors;
     if (isKept && [400, 401, 404].includes(status) && json instanceof JsonObject) this.errors.push(json);
     const source = `${request.credential.key} ${request.operation}`;

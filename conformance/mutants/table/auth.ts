@@ -221,6 +221,17 @@ export const authMutants = table([
       },
     }],
 
+  ['auth-session', 'auth.elsewhere', 'The cookie that a response to the key has set replaces the key.',
+    {
+      ...alsoAdmits(({ headers }) => /\bsession=7f3a\b/.test(String(headers['cookie']))),
+      ...responses(
+        ({ status }) => status < 300,
+        (response) => setHeader(response, 'Set-Cookie', 'session=7f3a; HttpOnly')),
+    }],
+  ['auth-prototype', 'auth.near-miss', 'A name that every object has is accepted as a key.',
+    alsoAdmits((exchange) => tokenOf(exchange) in {})],
+  ['auth-user-header', 'auth.missing', 'The user that a header names needs no key.',
+    alsoAdmits(({ headers }) => headers['x-forwarded-user'] !== undefined)],
   ['version-moved', 'version.path', 'The operations are under /v2, and /v1 redirects there.',
     {
       below: (path) => (/^\/v[12]\//.test(path) ? path.slice(3) : undefined),

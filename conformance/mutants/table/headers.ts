@@ -105,13 +105,14 @@ export const headerMutants = table([
     as(status(201), reset, secondsUntil)],
   ['reset-past-orders', 'limits.reset-time', 'Reset of listOrders is an hour ago.',
     as(of('orders'), reset, (value) => value - 3600)],
-  ['reset-zero-401', 'limits.reset-time', 'Reset of a 401 is 0.', as(status(401), reset, () => 0)],
+  ['reset-past-401', 'limits.reset-time', 'Reset of a 401 is an hour ago.',
+    as(status(401), reset, (value) => value - 3600)],
   ['reset-past-429', 'limits.reset-time', 'Reset of a 429 is five seconds before the start of its minute.',
     as(status(429), reset, (value) => value - 65)],
   ['reset-two-days', 'limits.reset-time', 'Reset of a 400 is two days ahead.',
     as(status(400), reset, (value) => value + 2 * daySeconds)],
-  ['reset-25-hours', 'limits.reset-time', 'Reset of a 404 is 25 hours ahead.',
-    as(status(404), reset, (_value, { now }) => Math.floor(now / 1000) + 25 * 3600)],
+  ['reset-26-hours', 'limits.reset-time', 'Reset of a 404 is 26 hours ahead.',
+    as(status(404), reset, (_value, { now }) => Math.floor(now / 1000) + 26 * 3600)],
 
   ['remaining-rises-twenty-fifth', 'limits.remaining-never-rises', 'Remaining of every 25th response is 3 too high.',
     responses(
@@ -128,6 +129,9 @@ export const headerMutants = table([
     responses(of('get'), (response) => setHeader(response, 'Sunset', 'Wed, 05 Dec 2029 00:00:00 GMT'))],
   ['sunset-day-late', 'get.removal', 'getPet of a known animal announces its removal two days late, in Sunset.',
     responses(status(200, 'get'), (response) => setHeader(response, 'Sunset', 'Sat, 07 Dec 2030 00:00:00 GMT'))],
+
+  ['sunset-everywhere', 'get.removal', 'All operations announce the removal of getPet, in Sunset.',
+    responses(all, (response) => setHeader(response, 'Sunset', 'Thu, 05 Dec 2030 00:00:00 GMT'))],
 
   ['remaining-hundreds', 'limits.remaining-falls', 'Remaining is rounded up to hundreds, at most to Limit.',
     responses(all, (response) => setHeader(response, remaining,

@@ -1,7 +1,7 @@
 /** Sections 2, 4 and 4.3: faults that show only across several responses. */
 import { base, type Exchange, type Pet } from '../server/hooks.ts';
 import { Digits } from '../server/json.ts';
-import { changedStatus, failing, found, pages, responses, shown, status, stored, table } from './changes.ts';
+import { changedStatus, failing, found, pages, responses, setHeader, shown, status, stored, table } from './changes.ts';
 
 /** The page with the names of two neighbours swapped. */
 function swapped(page: Pet[], at: number): Pet[] {
@@ -134,6 +134,25 @@ export const stateMutants = table([
       world.notes.set(`got ${id}`, String(times + 1));
       if (times === 2) pet.name = pet.name.slice(0, -1);
       return pet;
+    })],
+  ['create-twice', 'create.stored', 'A create adds two animals, of which the 201 shows one.',
+    {
+      keep: (pet, { world }) => {
+        const copy = { ...pet, id: String(world.nextId++) };
+        world.pets.set(copy.id, copy);
+        return pet;
+      },
+    }],
+  ['status-seventh-500', 'service.status', 'Every seventh getPet gets 500.',
+    failing((_response, { operation, world: { notes } }) => {
+      const count = Number(notes.get('gets') ?? 0) + Number(operation === 'get');
+      notes.set('gets', String(count));
+      return operation === 'get' && count % 7 === 0;
+    }, 500, 'Failed.')],
+  ['tag-of-first-list', 'list.limit-accepted', 'Every list has the same entity tag, and If-None-Match gets 304.',
+    responses(status(200, 'list'), (response, { headers }) => {
+      setHeader(response, 'ETag', '"list"');
+      if (headers['if-none-match'] === '"list"') Object.assign(response, { status: 304, body: undefined });
     })],
   ['list-damages', 'animals.agree', 'A list with limit=100 changes the category of its first animal.',
     pages((page, _exchange, limit) => {

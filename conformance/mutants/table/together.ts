@@ -66,6 +66,15 @@ export const togetherMutants = table([
       newId: (pet, exchange) =>
         running('creates', exchange) > 0 ? String(exchange.world.nextId - 1n) : base.newId(pet, exchange),
     }],
+  ['together-status-500', 'service.status', 'getPet gets 500 while another getPet is under way.',
+    {
+      ...gets,
+      response: (response, exchange) => {
+        const isBusy = exchange.operation === 'get' && running('gets', exchange) > 0;
+        const failed = failing(() => isBusy, 500, 'Busy.').response!(response, exchange);
+        return gets.response!(failed, exchange);
+      },
+    }],
   ['together-lost', 'animals.agree', 'Of creates at the same time, only the last one is stored.',
     {
       ...creates,

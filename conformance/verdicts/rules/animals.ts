@@ -87,6 +87,8 @@ export const animalRules: readonly Rule[] = [
     id: 'create.stored',
     judge: (response, history) => {
       const { operation, petId } = response.request;
+      const duplicate = duplicateIn(response, history);
+      if (duplicate !== undefined) return duplicate;
       if (operation !== 'getPet' || petId === undefined || history.known(petId)?.sent === undefined) return undefined;
       return mustExist(response, history) ?? asShown(response, history, 'first');
     },
@@ -136,8 +138,12 @@ export const animalRules: readonly Rule[] = [
     judge: (response) => {
       const [sunset = ''] = response.all('sunset');
       const at = Date.parse(sunset);
-      if (response.request.operation !== 'getPet' || Number.isNaN(at)) return undefined;
-      return must(at >= removalStarts && at < removalEnds, 'Sunset on 5 December 2030 (RFC 8594)', sunset);
+      if (response.request.operation === 'other' || Number.isNaN(at)) return undefined;
+      const isThen = at >= removalStarts && at < removalEnds;
+      if (response.request.operation === 'getPet')
+        return must(isThen, 'Sunset on 5 December 2030 (RFC 8594)', sunset);
+      const required = 'no Sunset on 5 December 2030, because only getPet is removed then';
+      return isThen ? { required, received: sunset } : undefined;
     },
   },
 ];
@@ -187,6 +193,16 @@ function mustExist(response: Response, history: History): Violation | undefined 
   if (status === 404 && ageMs < replicaLagMs) return undefined;
   const required = `200, because ${sourceOf(first)} showed animal ${petId}, ${ageMs / 1000} s before this request`;
   return { required, received: `${status}` };
+}
+
+/** The violation if a response shows another animal with a name that only one create had. */
+function duplicateIn({ request, pets }: Response, history: History): Violation | undefined {
+  if (request.operation === 'createPet') return undefined;
+  const idsOf = (name: string) => history.idsOfName.get(name);
+  const other = pets.find(({ id, name }) => idsOf(name)?.includes(id) === false);
+  if (other === undefined) return undefined;
+  const required = `only animal ${idsOf(other.name)!.join(' and ')} with the name ${inJson(other.name)}, as created`;
+  return { required, received: `animal ${other.id} with this name, too` };
 }
 
 /**

@@ -5,13 +5,10 @@ import { isOfHeaders, type Request } from '../../client/request.ts';
 import { isServerError, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
-import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
+import { isOfOperation, must, proxyStatuses, type Judgement, type Rule } from './rule.ts';
 
 /** The error statuses of the specification whose body is an Error. It leaves the shape of the body of a 429 open. */
 const errorStatuses = [400, 401, 404];
-
-/** The statuses with which a proxy or a firewall refuses a request on its own, besides redirects and server errors. */
-const proxyStatuses = [403, 406, 407, 408, 411, 413, 414, 417, 421, 431, 451];
 
 /** The requirements on the fields of a Pet. */
 const petFields = [
@@ -130,7 +127,7 @@ function hasRequiredStatus({ request, status }: Response, id: RequirementId): Ju
 }
 
 /** The statuses of an invalid name, of a firewall that dislikes it, and of a body that is too large or arrives late. */
-const refusalsOfNames = [400, 422, 403, 413, 408];
+const refusalsOfNames = [400, 422, 403, 406, 413, 408];
 
 /**
  * Whether a valid create gets another 4xx than a name can explain, such as 409: no requirement lets a server refuse an

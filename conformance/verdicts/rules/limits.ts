@@ -1,7 +1,7 @@
 /** The rate limit headers of every response: section 8. */
 import type { Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
-import { dayMs, explainedMs, retryAfterMs, toleranceMs } from '../../client/limit-readings.ts';
+import { dayMs, explainedMs, longestDayMs, retryAfterMs, toleranceMs } from '../../client/limit-readings.ts';
 import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
 /** The headers that every response carries. */
@@ -29,9 +29,7 @@ const rulesOfOperations: readonly Rule[] = [
     judge: (response) => {
       const single = headers.filter((name) => response.all(name).length === 1);
       if (single.length === 0) return undefined;
-      // What they contain without a valid key is a gap: they may have no number.
-      const mayBeWords = response.request.credential.key === 'none' && response.status === 401;
-      const isNumber = (name: string) => !mayBeWords || /\d/.test(response.all(name)[0]!);
+      const isNumber = (name: string) => !isUnauthorized(response) || /\d/.test(response.all(name)[0]!);
       const invalid = single.filter(isNumber).find((name) => response.integer(name) === undefined);
       return must(invalid === undefined, 'decimal integers', `${invalid}: ${invalid && response.all(invalid)[0]}`);
     },
@@ -40,7 +38,8 @@ const rulesOfOperations: readonly Rule[] = [
     id: 'limits.remaining-range',
     judge: (response) => {
       const [limit, remaining] = [response.integer('x-ratelimit-limit'), response.integer('x-ratelimit-remaining')];
-      if (limit === undefined || remaining === undefined) return undefined;
+      // A server may show that a plan has no limit with a Limit of 0 or -1.
+      if (limit === undefined || remaining === undefined || limit < 1) return undefined;
       return must(remaining >= 0 && remaining <= limit, `Remaining from 0 to ${limit}, the Limit`, `${remaining}`);
     },
   },
@@ -50,16 +49,18 @@ const rulesOfOperations: readonly Rule[] = [
       const { date, sentAt, receivedAt } = response;
       const reset = response.integer('x-ratelimit-reset');
       if (reset === undefined) return undefined;
+      const isUnlimited = (response.integer('x-ratelimit-limit') ?? 1) < 1;
+      if (reset <= 0 && (isUnlimited || isUnauthorized(response))) return undefined;
       // Without Date, the clocks of server and kit may differ by hours. Milliseconds are years ahead.
       if (date === undefined && Math.abs(reset * 1000 - receivedAt) <= 2 * dayMs) return undefined;
       // A server may set Reset when the request arrives, and Date when it responds. A proxy may set a wrong Date.
       const isNear = (now: number): boolean => {
         const aheadMs = reset * 1000 - now;
-        return aheadMs >= -toleranceMs - (receivedAt - sentAt) && aheadMs <= dayMs + toleranceMs;
+        return aheadMs >= -toleranceMs - (receivedAt - sentAt) && aheadMs <= longestDayMs + toleranceMs;
       };
       return must(
         isNear(date ?? receivedAt) || isNear(receivedAt),
-        'Reset in Unix seconds, not before Date and at most a day after it',
+        'Reset in Unix seconds, not before Date and at most 25 hours after it',
         `${reset}, while ${date === undefined ? 'the time' : 'Date'} is ${Math.floor((date ?? receivedAt) / 1000)}`,
       );
     },
@@ -81,6 +82,11 @@ const rulesOfOperations: readonly Rule[] = [
 
 export const limitRules: readonly Rule[] = rulesOfOperations.map(({ id, judge }) =>
   ({ id, judge: (response, history) => (isOfOperation(response) ? judge(response, history) : undefined) }));
+
+/** Whether it is the 401 of a request without a valid key. What its headers contain is a gap: 0, -1 or a word. */
+function isUnauthorized({ request, status }: Response): boolean {
+  return request.credential.key === 'none' && status === 401;
+}
 
 /**
  * A Retry-After in milliseconds, as a timestamp or in another time zone appears to be at least this long. A shorter one
