@@ -180,7 +180,8 @@ export function getDimensions(thoroughAuth: boolean): readonly Dimension[] {
         ...open('service.status', named(...otherIds), (text) => (draft, world) =>
           idOf(text.replace('#', String(world.id)))(draft, world),
         ),
-        ...refusable(['4xx'], open('service.status', named('%ff', '%zz'), idOf)),
+        // A router may refuse a path that it cannot decode, before it looks for an operation.
+        ...refusable([400, 404, '4xx'], open('service.status', named('%ff', '%zz'), idOf)),
       ],
     },
     unknownParameters('service.status', formats),
