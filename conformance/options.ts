@@ -34,7 +34,7 @@ What is checked
   --list                print the requirements that would be checked and the values that are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
-  --thorough-auth       send each kind of invalid key, and change each character of the key: about 300 requests without
+  --thorough-auth       send each kind of invalid key, and change each character of the key: about 320 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
   --path PATH           replay one generated case, with --only and --seed; each failure prints its path
