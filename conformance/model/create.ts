@@ -291,6 +291,9 @@ const hiding = ['deleted', 'isDeleted', 'hidden', 'archived', 'deletedAt'].map((
 /** Names that the objects of some languages have. */
 const methods = ['hasOwnProperty', 'toString', 'valueOf', 'toJSON', 'then'].map((name) => [name, '1'] as const);
 
+/** Arrays in arrays, with objects in objects in them. */
+const nested = '['.repeat(1_000) + '{"a":'.repeat(1_000) + '1' + '}'.repeat(1_000) + ']'.repeat(1_000);
+
 const otherRows: Dimension['rows'] = [
   plain('none'),
   ...open('create.unknown-field', { 'an unknown one': '"red"' }, (text) => more('colour', text)),
@@ -299,7 +302,7 @@ const otherRows: Dimension['rows'] = [
   ...open('create.nan', { NaN: 'NaN' }, (text) => more('weight', text)),
   // These may crash a server that assigns the id, a recursive parser, and a language whose objects have a prototype.
   ...open('service.status', { 'an id that is no number': '"x"' }, (text) => more('id', text)),
-  ...open('service.status', { 'a deeply nested one': '[{"a":'.repeat(1_000) + '1' + '}]'.repeat(1_000) }, (text) =>
+  ...open('service.status', { 'a deeply nested one': nested }, (text) =>
     more('more', text),
   ),
   ...beside.flatMap(([field, own, other]) =>

@@ -431,7 +431,7 @@ export const keyQuotas: Readonly<Record<string, readonly [usual: number, thoroug
   'auth.path': [1, 3 * Object.keys(spellings).length],
   'auth.empty': [1, 12],
   'auth.other-scheme': [2, 22, 5 * 11],
-  'auth.no-scheme': [1, 10],
+  'auth.no-scheme': [1, 14],
   'auth.cut': [1, 5],
   'auth.lengthened': [1, 5],
   'auth.query': [1, 5],

@@ -39,7 +39,7 @@ const rulesOfOperations: readonly Rule[] = [
     judge: (response) => {
       const [limit, remaining] = [response.integer('x-ratelimit-limit'), response.integer('x-ratelimit-remaining')];
       // A server may show that a plan has no limit with a Limit of 0 or -1.
-      if (limit === undefined || remaining === undefined || limit < 1) return undefined;
+      if (limit === undefined || remaining === undefined || (limit < 1 && remaining <= 0)) return undefined;
       return must(remaining >= 0 && remaining <= limit, `Remaining from 0 to ${limit}, the Limit`, `${remaining}`);
     },
   },
