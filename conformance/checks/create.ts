@@ -11,7 +11,7 @@ import { observeBy } from './usual.ts';
 /** The number of animals that create.stored gets, as a multiple of --runs. */
 const getsPerRun = 2.6;
 
-/** The same of animals whose values are usual, but that were sent with others, such as headers. */
+/** The same for animals with usual values whose creates had unusual headers, forms or other fields. */
 const combinationsPerRun = 0.5;
 
 /** create.answers sends a list after so many creates, and at most so many lists. */

@@ -20,7 +20,7 @@ const maxConnections = 64;
 const slowMs = 10_000;
 const maxSlow = 20;
 
-/** The most cookies that are kept, and their greatest length: a server may refuse a long header. */
+/** The maximum number of cookies that are kept, and their maximum length: a server may refuse a long header. */
 const [maxCookies, maxCookieLength] = [10, 200];
 /**
  * How often a request that gets 503 is repeated. One repetition is not enough: a server that returns 503 at random to
@@ -185,7 +185,7 @@ export class Client {
 
   /**
    * Sends requests on a new connection without waiting for responses, regardless of the limits. Those without a
-   * response, with a 503, or refused by a proxy are sent again, each on another connection.
+   * response, with a 503, or with the page of a proxy are sent again, each on another connection.
    *
    * @throws NoResponse if a connection breaks
    * @throws NoRequestsLeft if --max-requests is reached

@@ -252,7 +252,7 @@ export class Session {
     return this.#repeatTogether(requests, together, isPipelined);
   }
 
-  /** Sends requests together once more if one of them got a server error, which may be due to the others. */
+  /** Sends requests together once more if one of them got a server error: the others may have caused it. */
   async #repeatTogether(
     requests: readonly Request[],
     judged: readonly JudgedResponse[],
@@ -269,7 +269,7 @@ export class Session {
         return failed.includes(one) ? { ...one, violations: [...one.violations, ...this.#tooMany(one.response)] } : one;
       });
     await this.client.room('main', requests.length);
-    // An error of an operation that has succeeded before is the first one of this operation.
+    // Only an operation that has failed before fails for the second time.
     const operations = new Set(failed.map(({ response }) => response.request.operation));
     const again = requests.map((request): Request => {
       this.history.expectDuplicates(request);

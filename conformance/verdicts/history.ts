@@ -59,7 +59,7 @@ export class History {
   readonly #refusals = new Map<string, Response>();
   /** The response with which each create with a unique name was refused, by this name. */
   readonly refusedCreates = new Map<string, Response>();
-  /** The ids of the created animals with a unique name, by this name; undefined if a create of one was sent again. */
+  /** The ids of the created animals with a unique name, by this name; undefined if unknown ones may have it. */
   readonly idsOfName = new Map<string, readonly bigint[] | undefined>();
   /** The rate limit headers of all responses. */
   readonly limits = new LimitHistory();
