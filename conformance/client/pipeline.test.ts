@@ -21,12 +21,19 @@ async function server(t: TestContext, requests: number, respond: (socket: Socket
   return { url: `http://127.0.0.1:${(listening.address() as AddressInfo).port}`, received };
 }
 
-async function send(t: TestContext, url: string, paths: readonly string[], body?: string) {
+async function send(t: TestContext, url: string, paths: readonly string[], body?: string, timeoutMs?: number) {
   const agent = new Agent();
   t.after(() => agent.destroy());
-  const bytes = body === undefined ? undefined : Buffer.from(body);
-  const method = body === undefined ? 'GET' : 'POST';
-  return exchangePipelined(paths.map((path) => ({ url: url + path, method, headers: [], body: bytes, agent })));
+  const message = body === undefined ? { method: 'GET' } : { method: 'POST', body: Buffer.from(body) };
+  return exchangePipelined(paths.map((path) => ({ ...message, url: url + path, headers: [], agent, timeoutMs })));
+}
+
+function sendWithoutEnd(socket: Socket, first: string, more: string) {
+  const send = () => {
+    while (!socket.destroyed && socket.write(more));
+  };
+  socket.on('drain', send).write(first);
+  send();
 }
 
 const shown = (responses: Awaited<ReturnType<typeof send>>) =>
@@ -59,6 +66,35 @@ for (const [what, last] of [
     });
     assert.deepEqual(shown(await send(t, url, ['/a', '/b'])), [[200, 'one']]);
   });
+
+for (const [what, more] of [
+  ['a head without end', 'X-Any: any\r\n'],
+  ['interim responses without end', '\r\nHTTP/1.1 103 Early Hints\r\n'],
+  ['a line without end', 'x'.repeat(100)],
+  ['a body without end', `Content-Length: ${Number.MAX_SAFE_INTEGER}\r\n\r\n`],
+  ['a body of chunks without end', 'Transfer-Encoding: chunked\r\n\r\n1\r\n'],
+] as const)
+  test(`${what} is not a response`, async (t) => {
+    const one = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\noneHTTP/1.1 103 Early Hints\r\n';
+    const { url } = await server(t, 2, (socket) => sendWithoutEnd(socket, one, more.repeat(1_000)));
+    assert.deepEqual(shown(await send(t, url, ['/a', '/b'])), [[200, 'one']]);
+  });
+
+for (const [what, wrong] of [
+  ['an invalid status', 'HTTP/1.1 2000 OK\r\n'],
+  ['a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -2\r\n'],
+  ['a negative length of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\n'],
+  ['a line without a colon', 'HTTP/1.1 200 OK\r\nX\r\n'],
+] as const)
+  test(`a response with ${what} is not HTTP`, async (t) => {
+    const { url } = await server(t, 2, (socket) => void socket.end(`${wrong}\r\n`.repeat(5)));
+    assert.deepEqual(await send(t, url, ['/a', '/b']), []);
+  });
+
+test('a silent server has the usual time limit', async (t) => {
+  const { url } = await server(t, 2, () => {});
+  assert.deepEqual(await send(t, url, ['/a', '/b'], undefined, 50), []);
+});
 
 test('a server that does not listen sends no response', async (t) => {
   const closed = createServer();

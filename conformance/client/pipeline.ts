@@ -1,26 +1,35 @@
 /** Pipelined requests (RFC 9112, section 9.3.2), which Node's client does not send. */
 import type { Duplex } from 'node:stream';
 import { timeLimit } from './clock.ts';
-import { decode } from './content-coding.ts';
+import { decode, type Decoded } from './content-coding.ts';
 import { headOf, maxBytes, type HttpRequest, type HttpResponse } from './http.ts';
+import { isOfNetwork, NoExchange } from './network-errors.ts';
 import { addressOf } from './proxy.ts';
 
 /**
- * How long to wait for the first response, and for each of the others. A server may ignore requests that arrive before
- * it has responded to another one, so a client must be able to repeat them.
+ * The time limit for each response after the first. A server may ignore requests that arrive before it has responded to
+ * another one, so a client must be able to repeat them.
  */
-const [firstMs, nextMs] = [30_000, 5_000];
+const nextMs = 5_000;
+
+/** The size limit of all responses of a connection. If they are longer, the client repeats the requests one by one. */
+const maxReceived = 1024 * 1024;
+
+const cutOff = 'the response was cut off';
 
 /**
- * Sends requests on a new connection without waiting for responses.
+ * Sends requests on a new connection without waiting for responses. The first response has the usual time limit.
  *
  * @param signal closes the connection
- * @returns the responses in order; fewer than the requests if the server closes the connection or sends no more
+ * @returns the responses in order; fewer than the requests if the server closes the connection, sends no more, or sends
+ *   what is not HTTP or too long
+ * @throws Error if the tunnel through a proxy cannot be opened (see `isOfNetwork`), and for an error in the kit
  */
 export async function exchangePipelined(
   requests: readonly HttpRequest[],
   signal?: AbortSignal,
 ): Promise<readonly HttpResponse[]> {
+  const { timeoutMs = 30_000, stops } = requests[0]!;
   const socket = await connectFor(requests[0]!);
   for (const request of requests) {
     const { method, path, headers } = headOf(request);
@@ -32,32 +41,26 @@ export async function exchangePipelined(
     socket.write(body);
     if (isChunked) socket.write('\r\n0\r\n\r\n');
   }
+  const end = () => void socket.destroy();
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end);
+  let cancel = timeLimit(timeoutMs, end, stops);
+  const reader = new Reader(socket);
   const responses: HttpResponse[] = [];
-  let bytes: Buffer = Buffer.alloc(0);
-  return new Promise((resolve) => {
-    const end = () => {
+  try {
+    while (responses.length < requests.length) {
+      responses.push(await nextResponse(reader));
       cancel();
-      signal?.removeEventListener('abort', end);
-      socket.destroy();
-      resolve(responses);
-    };
-    let cancel = timeLimit(firstMs, end);
-    if (signal?.aborted) end();
-    signal?.addEventListener('abort', end);
-    socket.on('close', end).on('error', end);
-    socket.on('data', (chunk: Buffer) => {
-      bytes = Buffer.concat([bytes, chunk]);
-      for (let read; responses.length < requests.length && (read = firstResponse(bytes)) !== undefined;) {
-        responses.push(read.response);
-        bytes = read.rest;
-        cancel();
-        cancel = timeLimit(nextMs, end);
-      }
-      // A server may write an interim response at the wrong place.
-      const isResponse = 'HTTP/1.'.startsWith(bytes.subarray(0, 7).toString('latin1'));
-      if (responses.length === requests.length || bytes.length > maxBytes || !isResponse) end();
-    });
-  });
+      cancel = timeLimit(Math.min(timeoutMs, nextMs), end, stops);
+    }
+  } catch (error) {
+    if (!isOfNetwork(error)) throw error;
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', end);
+    socket.destroy();
+  }
+  return responses;
 }
 
 async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
@@ -68,42 +71,107 @@ async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
   });
 }
 
-/** The first response in these bytes, and what follows it; undefined if it is not complete. */
-function firstResponse(bytes: Buffer): { readonly response: HttpResponse; readonly rest: Buffer } | undefined {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return undefined;
-  const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
-  const headers = lines.map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon), line.slice(colon + 1).trim()] as const;
-  });
-  const valuesOf = (name: string) => headers.filter((one) => one[0].toLowerCase() === name).map(([, value]) => value);
-  const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(first)?.[1]);
-  if (Number.isNaN(status)) return undefined;
-  const after = bytes.subarray(end + 4);
-  if (status >= 100 && status < 200) return firstResponse(after);
-  const isChunked = /chunked/i.test(valuesOf('transfer-encoding').at(-1) ?? '');
-  const length = [204, 304].includes(status) ? 0 : Number(valuesOf('content-length')[0] ?? Infinity);
-  const body = isChunked ? chunksOf(after) : { data: after.subarray(0, length), rest: after.subarray(length) };
-  if (body === undefined || (!isChunked && body.data.length < length)) return undefined;
-  const decoded = decode(body.data, valuesOf('content-encoding'), maxBytes);
-  return { response: { status, headers, ...decoded }, rest: body.rest };
+/**
+ * Reads a response, after any number of interim responses.
+ *
+ * @throws NoExchange if it is not HTTP, too long, or not complete
+ */
+async function nextResponse(reader: Reader): Promise<HttpResponse> {
+  for (;;) {
+    const status = Number((await reader.match(/^HTTP\/1\.\d (\d{3})( |$)/))[1]);
+    const headers = await headersFrom(reader);
+    if (status >= 200) return { status, headers, ...(await bodyFrom(reader, status, headers)) };
+  }
 }
 
-/** A body in chunks, and what follows it; undefined if it is not complete. */
-function chunksOf(bytes: Buffer): { readonly data: Buffer; readonly rest: Buffer } | undefined {
-  const chunks: Buffer[] = [];
-  let isTrailer = false;
-  for (let at = 0, end; (end = bytes.indexOf('\r\n', at)) >= 0;) {
-    const line = bytes.subarray(at, end).toString('latin1');
-    at = end + 2;
-    if (isTrailer && line === '') return { data: Buffer.concat(chunks), rest: bytes.subarray(at) };
-    if (isTrailer) continue;
-    const size = Number.parseInt(line, 16);
-    if (Number.isNaN(size) || bytes.length < at + size) return undefined;
-    isTrailer = size === 0;
-    chunks.push(bytes.subarray(at, at + size));
-    if (!isTrailer) at += size + 2;
+async function headersFrom(reader: Reader): Promise<HttpResponse['headers']> {
+  const headers: (readonly [name: string, value: string])[] = [];
+  for (;;) {
+    const [, name, value = ''] = await reader.match(/^(?:([^\s:]+):(.*))?$/);
+    if (name === undefined) return headers;
+    headers.push([name, value.trim()]);
   }
-  return undefined;
+}
+
+/** Reads a body (RFC 9112, section 6.3) and decodes it. */
+async function bodyFrom(reader: Reader, status: number, headers: HttpResponse['headers']): Promise<Decoded> {
+  const valuesOf = (name: string) => headers.filter((one) => one[0].toLowerCase() === name).map(([, value]) => value);
+  const length = valuesOf('content-length')[0];
+  let body: Uint8Array;
+  if (status === 204 || status === 304) body = Buffer.alloc(0);
+  else if (/chunked/i.test(valuesOf('transfer-encoding').at(-1) ?? '')) body = await chunksFrom(reader);
+  else if (length !== undefined && !/^\d+$/.test(length)) throw new NoExchange('the Content-Length is not a number');
+  else body = await reader.bytes(Number(length ?? Infinity));
+  return decode(body, valuesOf('content-encoding'), maxBytes);
+}
+
+async function chunksFrom(reader: Reader): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const size = Number.parseInt((await reader.match(/^([\da-f]+)[ \t]*(;|$)/i))[1]!, 16);
+    if (size === 0) break;
+    chunks.push(await reader.bytes(size));
+    await reader.match(/^$/);
+  }
+  await headersFrom(reader);
+  return Buffer.concat(chunks);
+}
+
+/** Reads lines and bytes. Each byte is read once, so that the time is proportional to what the server sends. */
+class Reader {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #unread: Buffer = Buffer.alloc(0);
+  #received = 0;
+
+  constructor(from: Duplex) {
+    this.#chunks = from[Symbol.asyncIterator]();
+  }
+
+  /**
+   * Reads a line, and matches it without its line break.
+   *
+   * @throws NoExchange if it does not match
+   */
+  async match(pattern: RegExp): Promise<RegExpExecArray> {
+    const parts: Buffer[] = [];
+    let end: number;
+    while ((end = this.#unread.indexOf('\n')) < 0) {
+      parts.push(this.#unread);
+      if (!(await this.#receive())) throw new NoExchange(cutOff);
+    }
+    const line = Buffer.concat([...parts, this.#take(end + 1)]).toString('latin1').replace(/\r?\n$/, '');
+    const match = pattern.exec(line);
+    if (match === null) throw new NoExchange('the response is not HTTP');
+    return match;
+  }
+
+  /** Reads `count` bytes, or all that follow for Infinity. */
+  async bytes(count: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for (let missing = count; missing > 0;) {
+      if (this.#unread.length === 0 && !(await this.#receive())) {
+        if (count === Infinity) break;
+        throw new NoExchange(cutOff);
+      }
+      const part = this.#take(missing);
+      parts.push(part);
+      missing -= part.length;
+    }
+    return Buffer.concat(parts);
+  }
+
+  #take(count: number): Buffer {
+    const taken = this.#unread.subarray(0, count);
+    this.#unread = this.#unread.subarray(count);
+    return taken;
+  }
+
+  /** Replaces what is unread by the next bytes. Returns false if there are none. */
+  async #receive(): Promise<boolean> {
+    const { done, value } = await this.#chunks.next();
+    if (done) return false;
+    if ((this.#received += value.length) > maxReceived) throw new NoExchange('the responses are too long');
+    this.#unread = value;
+    return true;
+  }
 }
