@@ -378,6 +378,15 @@ describe('connections', () => {
     assert.equal(client.sent.withKey, 7);
   });
 
+  test('a request on an idle connection that may not be sent again has no response', async (t) => {
+    const { client, count } = await cutting(t, (nth) => nth === 2);
+    client.maxKeyless = 1;
+    await send(client, list);
+    await assert.rejects(send(client, listPets(nobody)), NoResponse);
+    await assert.rejects(send(client, listPets(nobody)), /at most 1 requests without a valid key/);
+    assert.equal(count(), 2);
+  });
+
   test('a request is sent again on a new connection, because all idle ones may have been cut', async (t) => {
     const { client } = await cutting(t, (_, onConnection) => onConnection > 1);
     await Promise.all(Array.from({ length: 5 }, () => send(client, list)));

@@ -312,7 +312,7 @@ export class Client {
   /**
    * Sends a request, and once more if the server has closed the idle connection that it was sent on. If this process
    * stops meanwhile, the duration is not judged, and a request without a response is sent again: the server, a proxy or
-   * the network has perhaps ended the connection because of the stop.
+   * the network has perhaps ended the connection because of the stop. If no more may be sent, it has no response.
    */
   async #once(request: Request, isRetry = false): Promise<Response> {
     this.#count(request);
@@ -329,13 +329,17 @@ export class Client {
     } catch (error) {
       if (this.#interruption !== undefined) throw this.#interruption;
       if (!isOfNetwork(error)) throw error;
+      const noResponse = new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
       if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
         for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
-        return await this.#once({ ...request, isSentAgain: true }, !hasStopped());
+        const again = this.#once({ ...request, isSentAgain: true }, !hasStopped());
+        return await again.catch((second: unknown) => {
+          throw second instanceof NoRequestsLeft ? noResponse : second;
+        });
       }
       if (error instanceof TooSlow) this.#slow++;
-      throw new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
+      throw noResponse;
     } finally {
       for (const one of charged) this.#counts[one].ended++;
     }
