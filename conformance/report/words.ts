@@ -73,8 +73,8 @@ export function isStrict(report: Report): boolean {
 }
 
 /**
- * `56 of 76 requirements judged`, and which option requires more if the run has failed because of it. The total includes
- * requirements that were not selected.
+ * `56 of 76 requirements judged`, and which option requires more if the run has failed because of it. The total
+ * includes requirements that were not selected.
  */
 export function judgedText(report: Report): string {
   const { totals, mode } = report;
