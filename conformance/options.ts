@@ -37,7 +37,7 @@ What is checked
   --thorough-auth       send each kind of invalid key, and change each character of the key: about 320 requests without
                         a valid key instead of 25, or more with --runs above 20
   --seed N              seed of the combinations and of the generated cases (default 1)
-  --path PATH           replay one generated case, with --only and --seed; each failure prints its path
+  --path PATH           replay one generated case, with --only and --seed; a failure of such a case prints all three
                           --only create.name --seed 42 --path 3:0:1
   --category-id N       a category that the server accepts (default: those of the listed animals)
                           --category-id 7
@@ -66,7 +66,7 @@ Reports
   --help
 
 Exit code: 0 nothing failed except known deviations, 1 a requirement failed, too little was judged or --known is out of
-date, 2 the server could not be tested, 130 the run was interrupted (Ctrl-C).
+date, 2 the server could not be tested to the end or the command line is wrong, 130 the run was interrupted (Ctrl-C).
 `;
 
 /** The command line cannot be executed. The message is one line. */

@@ -28,40 +28,41 @@ this project's own server on a free port, in a temporary folder, with keys of it
 
 The server and its keys
   --base-url URL        the base URL, which ends in /v1                    or BASE_URL
-  API_KEY               in the environment: the key to measure, which nobody else uses meanwhile
+  API_KEY               in the environment: the key to measure, which nobody else may use during the run
   NEIGHBOUR_KEY         in the environment: a second key, for the scenario neighbour
   --api-key KEY, --neighbour-key KEY
                         the same as flags; but other users of this machine can read command lines, and npm prints them
-  --plan PLAN           the plan of the key: free, pro or business; by default its limits are those that the headers
-                        show, and the keys of our own server are business
-  --remote              the server is not on this machine, and may nevertheless be driven to its limits: with at most
-                        20 connections, 200 requests a second and 60 s of floods
+  --plan PLAN           the plan of the key: free, pro or business (default: business for this project's own server;
+                        for other servers, the limits that the headers show)
+  --remote              allow a server that is not on this machine; the bench then opens at most 20 connections, and its
+                        floods send at most 200 requests a second for 60 s
 
 What is sent
-  scenario …            only these scenarios; by default all in turn
+  scenario …            run only these scenarios (default: all, one after the other)
   --operation NAME      the operation that is sent: ${Object.keys(operations).join(', ')} (default
                         listPets); the animals that createPet creates remain
-  --connections N       how many connections drive the key (default 10)
-  --duration S          how many seconds the floods of neighbour and strangers last, at most (default 10)
-  --rate N              how many requests a second they send (default 100), whether or not the server keeps up:
-                        a latency counts from when its request was due
-  --until-ban           with the scenario ban: continues until the key is banned, and waits for the end
+  --connections N       number of connections of each load and flood (default 10)
+  --duration S          maximum duration of the floods of neighbour and strangers, in seconds (default 10)
+  --rate N              requests per second of these floods (default 100), whether or not the server keeps up: a latency
+                        is measured from the time at which its request was due
+  --until-ban           run the scenario ban: continue until the key is banned, and wait for the end of the ban
 
 Reports
   --report DIR          write limits.json, limits.html and limits-junit.xml
   --compare FILE        show what has changed since an earlier limits.json
 
-Thresholds, with which neighbour and strangers also fail
+Thresholds of neighbour and strangers
   --max-p50-ratio N, --max-p99-ratio N
-                        if the latency of the quiet client with the flood is more than N times that without
-  --max-p99-ms N        if its p99 with the flood is more than N milliseconds
+                        fail if this latency of the quiet client is more than N times as long with the flood as without
+  --max-p99-ms N        fail if its p99 with the flood is more than N milliseconds
 
   --help
 
 Scenarios
 ${scenarios.map(({ name, text }) => `  ${name.padEnd(20)}  ${text}`).join('\n')}
 
-Exit code: 0 every demand was met, 1 one was not, 2 it could not be tested (to the end).
+Exit code: 0 every demand was met, 1 a demand was not met, 2 the command line is wrong, or the server could not be
+tested to the end.
 `;
 
 const flags = {

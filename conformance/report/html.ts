@@ -59,7 +59,7 @@ function summary(report: Report): Markup {
       Mode: report.mode.join(', '),
       'Requests sent': `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`,
       'Animals created': `${grouped(sent.created)}, which remain`,
-      Seed: `${report.seed}, ${count(report.runs, 'generated case')} for each property`,
+      Seed: `${report.seed}, ${count(report.runs, 'case')} for each check that generates cases`,
       'Unwanted 429': grouped(sent.unwanted429),
       'Recovered 503': unavailableText(report) ?? 'none',
     },

@@ -29,7 +29,7 @@ const maxRefusals = (limit: number): number => Math.max(2 * limit, 120);
 
 export const ban: Scenario = {
   name: 'ban',
-  text: 'continues after the refusals until the key is banned, and waits for its end (only with --until-ban)',
+  text: 'continues after refusals until the key is banned, and waits for the end of the ban (only with --until-ban)',
   demanded: 'the server may ban the key; if it does, the ban ends when its Retry-After said',
   cost: ({ limit, untilBan }) =>
     untilBan
