@@ -35,7 +35,7 @@ export const dayLimitChecks: readonly Check[] = [
     if (untilReset <= longWindowMs || Math.abs(day.reset * 1000 - first!.receivedAt) <= longWindowMs)
       throw new Skipped('the headers do not show the day, so what remains of it is unknown or too much to use up');
     if (day.remaining > maxOfDay)
-      throw new Skipped(`${day.remaining} requests of the day remain; it is used up if at most ${maxOfDay} remain`);
+      throw new Skipped(`${day.remaining} requests of the day remain; they are used up if at most ${maxOfDay} remain`);
     let { remaining } = day;
     for (let sent = 0; remaining > 0 && sent < day.remaining; sent++) {
       await t.client.room(t.exhaustKey.key, 1);

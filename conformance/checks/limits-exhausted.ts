@@ -61,8 +61,8 @@ function requirePlan(t: CheckContext, plan: Plan, isSecond = false): void {
     const used = upTo(succeeded, sentTurn) - counted;
     if (limit === perDay && remaining > perDay - used + 1 + (perDay * (receivedAt - since)) / dayMs)
       [rises, counted, since] = [rises + 1, succeeded.length, receivedAt];
-    const received = `Remaining ${remaining}, which no longer counts the requests before, for the second time`;
-    require(rises <= 1, one, `the limit ${limit} of a day`, received);
+    const received = `Remaining ${remaining}, so the requests of the day were available again for the second time`;
+    require(rises <= 1, one, `a limit of ${limit} per day, which resets at most once in a run`, received);
     if (hasSucceeded(one)) succeeded.push(receivedTurn);
   }
   const isFar = ({ reset, receivedAt, date }: Exchange) =>
@@ -71,12 +71,12 @@ function requirePlan(t: CheckContext, plan: Plan, isSecond = false): void {
   // If most of the day is used up, Reset can be that of the day although Limit is that of the minute.
   const first = admitted.find(({ remaining }) => remaining > perMinute / 2);
   if (first === undefined) return;
-  const required = `a Reset within minutes, for the limit ${perMinute} of a minute`;
+  const required = `a Reset within minutes, because the limit of ${perMinute} is per minute`;
   require(!admitted.every(isFar), first, required, `${first.reset}`);
 }
 
 export const exhaustedLimitChecks: readonly Check[] = [
-  shown('limits.admits', 'no request was admitted because Remaining promised it'),
+  shown('limits.admits', 'no earlier Remaining promised that a request would be admitted'),
   shown('limits.refuses', 'the headers do not show how many requests were left'),
   check('limits.all-operations', { exhausts: true }, async (t) => {
     await needExhausted(t);

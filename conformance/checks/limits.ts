@@ -61,7 +61,7 @@ async function isShown(t: CheckContext, id: 'limits.remaining-falls' | 'limits.r
   if (t.requireHistory(id)) return true;
   const last = t.history.limits.of(t.key.key).findLast(hasSucceeded);
   if (last !== undefined && !Number.isSafeInteger(last.limit))
-    throw new Skipped('the limit is so large that it stands for no limit');
+    throw new Skipped('the limit is so large that it means “no limit”');
   await t.sleep(movesMs, 'to see whether Reset moves');
   for (let i = 0; i < 2; i++) await t.send(listPets(t.key, { limit: 1 }));
   return t.requireHistory(id);

@@ -231,7 +231,7 @@ describe('what responds instead of the service from some request on ends the run
     [403, html, /a firewall or proxy in front of the service refuses the request/],
     [406, html, /a firewall or proxy in front of the service refuses the request/],
     [401, html, /a proxy in front of the service may demand a password, or the key is no longer valid/],
-    [404, html, /is the base URL wrong, or does a proxy in front of it not know the service\?/],
+    [404, html, /is the base URL wrong, or does a proxy in front of it have no route to the service\?/],
     [429, html, /a firewall or proxy in front of the service limits requests, or the key has none left/],
     [200, html, /a page responds instead of the service, /],
     [200, text, /a page responds instead of the service, /],

@@ -90,7 +90,7 @@ export function undecodedText(response: Response, target: Target): string | unde
 function adviceOn({ status }: Response, { proxy }: Target): string {
   const variable = proxy?.variable ?? 'HTTP_PROXY';
   if (status === 401) return 'a proxy in front of the service may demand a password, or the key is no longer valid';
-  if (status === 404) return 'is the base URL wrong, or does a proxy in front of it not know the service?';
+  if (status === 404) return 'is the base URL wrong, or does a proxy in front of it have no route to the service?';
   if (status === 407) return `a proxy demands a password: set ${variable} to http://user:password@…`;
   if (status === 429) return 'a firewall or proxy in front of the service limits requests, or the key has none left';
   if (status === 511) return 'the network demands a login; open any page in a browser on this machine';
@@ -143,7 +143,7 @@ async function protocolText({ baseUrl, proxy }: Target, hasResponded: boolean): 
     return `${baseUrl} is not plain HTTP: the port speaks TLS; is the base URL https:?`;
   const speaksHttp1 = tls === undefined ? hasResponded : tls === 'http/1.1';
   if (!isHttp2 || speaksHttp1) return undefined;
-  const advice = 'enable HTTP/1.1, or use a proxy that translates';
+  const advice = 'enable HTTP/1.1, or use a proxy that accepts HTTP/1.1';
   return `${baseUrl} speaks only HTTP/2, but this program speaks HTTP/1.1: ${advice}`;
 }
 

@@ -51,7 +51,7 @@ export function sectionsOf(report: Report) {
     skipped: { title: 'Skipped', lead: 'These requirements were not checked.', items: itemsOf('skipped') },
     gaps: {
       title: 'Gaps',
-      lead: 'How the server fills the gaps of the specification. The kit does not judge it.',
+      lead: 'How the server fills the gaps of the specification. The kit does not judge this.',
       items: gaps.map(gapItem),
     },
     combined: {

@@ -65,7 +65,7 @@ const table = {
   'create.stored': ['4.2', 'A create adds one animal. getPet returns it with the same id, name and categoryId.'],
   'create.refused': ['4.2', 'A create that is refused with a 4xx other than 406, 408 and 409 adds no animal.'],
   'create.required': ['4.2', 'A body without name or without categoryId gets 400.'],
-  'create.null': ['4.2', 'null gets 400 as the value of any field.'],
+  'create.null': ['4.2', 'A null value of any field gets 400.'],
   'create.wrong-type': ['4.2', 'A value of a wrong JSON type gets 400, in any field.'],
   'create.unknown-status': ['4.2', 'An unknown status gets 400.'],
   'create.int64-range': ['4.2', 'A categoryId beyond 64 bits gets 400.'],
@@ -78,7 +78,7 @@ const table = {
   'get.not-found': ['4.3', 'GET /pets/{petId} returns 404 if the animal does not exist.'],
   'get.removal': [
     '4.3',
-    'Sunset in a response of GET /pets/{petId} is on 5 December 2030. No other operation announces this day.',
+    'A Sunset header of GET /pets/{petId} names 5 December 2030. No other operation announces this day.',
   ],
 
   'orders.exists': ['4.4', 'GET /store/orders exists.'],
@@ -128,12 +128,12 @@ const table = {
   'limits.ban': [
     '8',
     'Repeated requests after a 429 may get a key banned.',
-    'it may happen, but need not; and provoking a ban would harm everyone who uses the key',
+    'a server may ban a key, but need not; and provoking a ban would harm everyone who uses the key',
   ],
   'limits.backoff': ['8', 'A client backs off exponentially.', 'it concerns clients; the kit itself does it'],
   'limits.enterprise': ['8', 'The Enterprise plan has custom limits.', 'the specification does not show them'],
 
-  'version.number': ['9', 'The interface version is 1.0.0.', 'no response of the specification shows it'],
+  'version.number': ['9', 'The interface version is 1.0.0.', 'no response that is specified contains it'],
   'version.path': ['9', 'The path of every operation starts with a base path that ends in the major version, /v1.'],
 } as const satisfies Record<string, readonly [section: string, text: string, untested?: string]>;
 

@@ -165,7 +165,8 @@ describe('a run begins', () => {
       const of = sessionOf(t, server);
       await of.open();
       assert.deepEqual([of.mayWrite, of.client.sent.created], [mayWrite, mayWrite ? 1 : 0]);
-      if (!mayWrite) assert.equal(of.noCategory, 'no category is known: 1 gets 422; set --category-id');
+      const reason = 'no valid category is known: a create with category 1 gets 422; set --category-id';
+      if (!mayWrite) assert.equal(of.noCategory, reason);
     }
   });
 });

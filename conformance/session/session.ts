@@ -435,7 +435,8 @@ export class Session {
     const isKnown = this.options.categoryId !== undefined;
     if (status !== undefined && (isKnown || !unknownCategory.includes(status))) return;
     const { category } = this.fixtures;
-    this.noCategory = `no category is known: ${category} gets ${status ?? 'no response'}; set --category-id`;
+    const tried = `a create with category ${category} gets ${status ?? 'no response'}`;
+    this.noCategory = `no valid category is known: ${tried}; set --category-id`;
   }
 
   /** The violation by a server error that follows `maxRepeats` others. */

@@ -104,7 +104,7 @@ function isAdmittedEarly(response: Response, refusal: Response | undefined): Jud
   if (waitedMs >= waitMs - toleranceMs) return undefined;
   const [retryAfter] = refusal.all('retry-after');
   return {
-    required: 'a Retry-After in seconds or as a date, which the limits explain',
+    required: 'a Retry-After, in seconds or as a date, that agrees with the limits',
     received: `Retry-After: ${retryAfter}, and a request admitted after ${Math.ceil(waitedMs / 1000)} s`,
   };
 }
