@@ -31,7 +31,8 @@ What is checked
                           --exclude create.null,limits.
   --known FILE          known deviations, which do not fail the run: an id, an expiry date and a reason on each line
                           --known known-deviations.txt
-  --list                print the requirements that would be checked and the values that are combined; send nothing
+  --list                print the requirements that would be checked and, without --only and --exclude, the values that
+                        are combined; send nothing
   --runs N              number of generated cases for each check that generates cases (default 20)
                           --runs 200
   --thorough-auth       send each kind of invalid key, and change each character of the key: about 320 requests without
