@@ -27,7 +27,8 @@ async function sendTagOf(t: CheckContext, list: Response): Promise<void> {
   if (tag.startsWith('W/')) return;
   const request = withHeaders({ 'If-None-Match': tag })(listPets(t.key, { limit: 100 }));
   const { mustBe: _, ...first } = request;
-  if ((await t.send(first)).status !== 304) return;
+  // A 304 of a proxy has none of the other headers.
+  if ((await t.send({ ...first, mayBeRefused: [304] })).status !== 304) return;
   await t.sleep(replicaLagMs, 'a replica may not show new animals yet');
   await t.send(request);
 }

@@ -3,7 +3,7 @@
  * waits and retries after a 429, and never sends more requests than the run may send.
  */
 import { processStops, type Clock, type Stops } from './clock.ts';
-import { exchangeHttp, StaleConnection, TooSlow, type HttpRequest } from './http.ts';
+import { exchangeHttp, StaleConnection, TooSlow, type HttpRequest, type HttpResponse } from './http.ts';
 import { isOfNetwork } from './network-errors.ts';
 import { longWindowMs, Pacer } from './pacing.ts';
 import { exchangePipelined } from './pipeline.ts';
@@ -22,6 +22,7 @@ const maxSlow = 20;
 
 /** The maximum number of cookies that are kept, and their maximum length: a server may refuse a long header. */
 const [maxCookies, maxCookieLength] = [10, 200];
+
 /**
  * How often a request that gets 503 is repeated. One repetition is not enough: a server that returns 503 at random to
  * one request in 40 returns two in a row to one in 1,600, which would affect a third of all runs.
@@ -100,7 +101,7 @@ export class Client {
   maxKeyless = Infinity;
   readonly baseUrl: string;
   readonly serverClock = new ServerClock();
-  /** The first cookies that responses to the API key have set, by name: `name=value`. */
+  /** The cookies that responses to the API key have set, by name, at most `maxCookies`: `name=value`. */
   readonly cookies = new Map<string, string>();
   /** The pacer of each key. */
   readonly pacers: Readonly<Record<Credential['key'], Pacer>>;
@@ -119,6 +120,8 @@ export class Client {
     none: { sent: 0, ended: 0 },
   };
   #slow = 0;
+  /** Whether the server has closed an idle connection on which a request was then sent. */
+  #hasClosedIdle = false;
   /** The number of requests that got only 503. */
   #unavailable = 0;
 
@@ -185,7 +188,7 @@ export class Client {
 
   /**
    * Sends requests on a new connection without waiting for responses, regardless of the limits. Those without a
-   * response, with a 503, or with the page of a proxy are sent again, each on another connection.
+   * response, or with the error of a proxy, are sent again, each on another connection.
    *
    * @throws NoResponse if a connection breaks
    * @throws NoRequestsLeft if --max-requests is reached
@@ -194,7 +197,7 @@ export class Client {
     const responses = this.#pipelined(requests);
     return requests.map(async (request, i) => {
       const response = (await responses)[i];
-      const isServed = response !== undefined && response.status !== 503 && !response.isForeign;
+      const isServed = response !== undefined && ![502, 503, 504].includes(response.status) && !response.isOfProxy;
       return isServed ? response : this.available({ ...request, isSentAgain: true });
     });
   }
@@ -249,25 +252,26 @@ export class Client {
   }
 
   async #pipelined(requests: readonly Request[]): Promise<readonly Response[]> {
-    const sent: Moment[] = [];
+    this.#assertLeft(requests);
+    const sent = requests.map((request) => {
+      this.#count(request);
+      return this.#moment(chargedBy(request).at(-1)!);
+    });
+    const responses: Response[] = [];
+    const received = (message: HttpResponse) => {
+      const [request, moment] = [requests[responses.length]!, sent[responses.length]!];
+      responses.push(this.#learned(new Response(request, message, moment, this.#moment(chargedBy(request).at(-1)!))));
+      for (const one of chargedBy(request)) this.#counts[one].ended++;
+    };
     try {
-      for (const request of requests) {
-        this.#count(request);
-        sent.push(this.#moment(chargedBy(request).at(-1)!));
-      }
-      const messages = requests.map((request) => this.#messageOf(request));
-      const responses = await exchangePipelined(messages, this.#closing.signal);
-      return responses.map((message, i) => {
-        const [request, moment] = [requests[i]!, sent[i]!];
-        return this.#learned(new Response(request, message, moment, this.#moment(chargedBy(request).at(-1)!)));
-      });
+      await exchangePipelined(requests.map((request) => this.#messageOf(request)), received, this.#closing.signal);
     } catch (error) {
       if (this.#interruption !== undefined) throw this.#interruption;
       if (!isOfNetwork(error)) throw error;
-      return [];
     } finally {
-      for (const one of requests.slice(0, sent.length).flatMap(chargedBy)) this.#counts[one].ended++;
+      for (const one of requests.slice(responses.length).flatMap(chargedBy)) this.#counts[one].ended++;
     }
+    return responses;
   }
 
   #learned(response: Response): Response {
@@ -277,8 +281,9 @@ export class Client {
     if (operation === 'createPet' && status === 201) this.sent.created++;
     for (const cookie of key === 'main' ? response.all('set-cookie') : []) {
       const [pair = ''] = cookie.split(';');
-      const mayKeep = this.cookies.size < maxCookies && pair.length <= maxCookieLength;
-      if (mayKeep) this.cookies.set(pair.split('=')[0]!, pair);
+      const [name = ''] = pair.split('=');
+      const isKnown = this.cookies.has(name) || this.cookies.size < maxCookies;
+      if (isKnown && pair.length <= maxCookieLength) this.cookies.set(name, pair);
     }
     return response;
   }
@@ -315,7 +320,10 @@ export class Client {
    * the network has perhaps ended the connection because of the stop. If no more may be sent, it has no response.
    */
   async #once(request: Request, isRetry = false): Promise<Response> {
+    this.#assertLeft([request]);
     this.#count(request);
+    // Those without a valid key are few, so they are not spent on connections that the server may have closed.
+    if (request.credential.key === 'none' && this.#hasClosedIdle) destroyIdle(request.connection ?? this.#agent);
     const { stops = processStops } = this.#options;
     const charged = chargedBy(request);
     const counted = charged.at(-1)!;
@@ -332,7 +340,8 @@ export class Client {
       const noResponse = new NoResponse(request, error instanceof StaleConnection ? (error.cause as Error) : error);
       if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
-        for (const idle of Object.values(this.#agent.freeSockets).flat()) idle?.destroy();
+        destroyIdle(this.#agent);
+        this.#hasClosedIdle = true;
         const again = this.#once({ ...request, isSentAgain: true }, !hasStopped());
         return await again.catch((second: unknown) => {
           throw second instanceof NoRequestsLeft ? noResponse : second;
@@ -345,17 +354,25 @@ export class Client {
     }
   }
 
-  #count(request: Request): void {
-    const { key } = request.credential;
+  /** @throws NoRequestsLeft unless all of these requests may be sent */
+  #assertLeft(requests: readonly Request[]): void {
     if (this.#interruption !== undefined) throw this.#interruption;
-    if (this.sent.withKey + this.sent.withoutKey >= this.maxRequests)
+    if (this.sent.withKey + this.sent.withoutKey + requests.length > this.maxRequests)
       throw new NoRequestsLeft(`--max-requests ${this.maxRequests} is reached`);
     if (this.#slow >= maxSlow)
       throw new NoRequestsLeft(`the server is too slow: ${this.#slow} responses took more than ${slowMs / 1000} s`);
-    const givenUp = this.#givenUp.get(key);
-    if (givenUp !== undefined) throw new NoRequestsLeft(givenUp, key === 'main', true);
-    if (key === 'none' && this.sent.withoutKey >= this.maxKeyless)
+    const keys = requests.map(({ credential: { key } }) => key);
+    for (const key of keys) {
+      const givenUp = this.#givenUp.get(key);
+      if (givenUp !== undefined) throw new NoRequestsLeft(givenUp, key === 'main', true);
+    }
+    const keyless = keys.filter((key) => key === 'none').length;
+    if (keyless > 0 && this.sent.withoutKey + keyless > this.maxKeyless)
       throw new NoRequestsLeft(`a run sends at most ${this.maxKeyless} requests without a valid key`, false);
+  }
+
+  #count(request: Request): void {
+    const { key } = request.credential;
     if (key === 'none') this.sent.withoutKey++;
     else this.sent.withKey++;
     for (const charged of chargedBy(request)) this.#counts[charged].sent++;
@@ -366,6 +383,10 @@ export class Client {
 /** The keys that may be charged for a request, the one of its history last. */
 function chargedBy({ credential: { key, acceptedAs } }: Request): readonly Credential['key'][] {
   return acceptedAs === undefined || acceptedAs === key ? [key] : [key, acceptedAs];
+}
+
+function destroyIdle(agent: Connection): void {
+  for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();
 }
 
 /** 1, 2, 4 … s, at most a minute, plus up to a quarter at random, so that clients do not retry at the same time. */

@@ -111,7 +111,7 @@ function senderOf(response: Response): string {
 }
 
 /** The statuses of a proxy that cannot reach the service, or does not admit the client. */
-const proxyStatuses = [407, 502, 503, 504, 511];
+const gatewayStatuses = [407, 502, 503, 504, 511];
 
 /**
  * Whether something other than the service may have sent a response. Many services send such errors as well, but a
@@ -119,7 +119,7 @@ const proxyStatuses = [407, 502, 503, 504, 511];
  */
 export function isDoubtful(response: Response): boolean {
   const { status } = response;
-  return proxyStatuses.includes(status) || (status < 500 && status !== 429 && response.isForeign);
+  return gatewayStatuses.includes(status) || (status < 500 && status !== 429 && response.isForeign);
 }
 
 /** Whether a 429 may come from a firewall. If a repeated request gets another response, it came from the service. */

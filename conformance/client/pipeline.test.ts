@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import type { HttpResponse } from './http.ts';
 import { exchangePipelined } from './pipeline.ts';
 
 /** A server that calls a function when all of the requests have arrived. Returns its URL and what it has received. */
@@ -22,10 +24,13 @@ async function server(t: TestContext, requests: number, respond: (socket: Socket
 }
 
 async function send(t: TestContext, url: string, paths: readonly string[], body?: string, timeoutMs?: number) {
-  const agent = new Agent();
+  const agent = url.startsWith('https:') ? new TlsAgent() : new Agent();
   t.after(() => agent.destroy());
   const message = body === undefined ? { method: 'GET' } : { method: 'POST', body: Buffer.from(body) };
-  return exchangePipelined(paths.map((path) => ({ ...message, url: url + path, headers: [], agent, timeoutMs })));
+  const responses: HttpResponse[] = [];
+  const requests = paths.map((path) => ({ ...message, url: url + path, headers: [], agent, timeoutMs }));
+  await exchangePipelined(requests, (response) => void responses.push(response));
+  return responses;
 }
 
 function sendWithoutEnd(socket: Socket, first: string, more: string) {
@@ -82,7 +87,11 @@ for (const [what, more] of [
 
 for (const [what, wrong] of [
   ['an invalid status', 'HTTP/1.1 2000 OK\r\n'],
+  ['the status 000', 'HTTP/1.1 000 None\r\n'],
   ['a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -2\r\n'],
+  ['a length of 400 digits', `HTTP/1.1 200 OK\r\nContent-Length: ${'9'.repeat(400)}\r\n`],
+  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 2\r\n'],
+  ['a control character', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \0\r\n'],
   ['a negative length of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\n'],
   ['a line without a colon', 'HTTP/1.1 200 OK\r\nX\r\n'],
 ] as const)
@@ -91,9 +100,27 @@ for (const [what, wrong] of [
     assert.deepEqual(await send(t, url, ['/a', '/b']), []);
   });
 
-test('a silent server has the usual time limit', async (t) => {
-  const { url } = await server(t, 2, () => {});
-  assert.deepEqual(await send(t, url, ['/a', '/b'], undefined, 50), []);
+for (const scheme of ['http:', 'https:'])
+  test(`a silent server has the usual time limit, ${scheme}`, async (t) => {
+    const { url } = await server(t, 2, () => {});
+    assert.deepEqual(await send(t, url.replace('http:', scheme), ['/a', '/b'], undefined, 50), []);
+  });
+
+test('each response is shown when it has arrived', async (t) => {
+  const sockets: Socket[] = [];
+  const { url } = await server(t, 2, (socket) => {
+    sockets.push(socket);
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+  });
+  const agent = new Agent();
+  t.after(() => agent.destroy());
+  const requests = ['/a', '/b'].map((path) => ({ url: url + path, method: 'GET', headers: [], agent }));
+  let count = 0;
+  await exchangePipelined(requests, () => {
+    // Only now does the server send the next one.
+    if (++count === 1) sockets[0]!.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+  });
+  assert.equal(count, 2);
 });
 
 test('a server that does not listen sends no response', async (t) => {

@@ -20,15 +20,16 @@ const cutOff = 'the response was cut off';
 /**
  * Sends requests on a new connection without waiting for responses. The first response has the usual time limit.
  *
+ * @param received is called with each response, in order; less often than there are requests if the server closes the
+ *   connection, sends no more, or sends what is not HTTP or too long
  * @param signal closes the connection
- * @returns the responses in order; fewer than the requests if the server closes the connection, sends no more, or sends
- *   what is not HTTP or too long
  * @throws Error if the tunnel through a proxy cannot be opened (see `isOfNetwork`), and for an error in the kit
  */
 export async function exchangePipelined(
   requests: readonly HttpRequest[],
+  received: (response: HttpResponse) => void,
   signal?: AbortSignal,
-): Promise<readonly HttpResponse[]> {
+): Promise<void> {
   const { timeoutMs = 30_000, stops } = requests[0]!;
   const socket = await connectFor(requests[0]!);
   for (const request of requests) {
@@ -41,26 +42,30 @@ export async function exchangePipelined(
     socket.write(body);
     if (isChunked) socket.write('\r\n0\r\n\r\n');
   }
-  const end = () => void socket.destroy();
+  let isEnded = false;
+  const end = () => {
+    isEnded = true;
+    socket.destroy();
+  };
   if (signal?.aborted) end();
   signal?.addEventListener('abort', end);
   let cancel = timeLimit(timeoutMs, end, stops);
   const reader = new Reader(socket);
-  const responses: HttpResponse[] = [];
   try {
-    while (responses.length < requests.length) {
-      responses.push(await nextResponse(reader));
+    for (let count = 0; count < requests.length; count++) {
+      const response = await nextResponse(reader);
+      received(response);
       cancel();
       cancel = timeLimit(Math.min(timeoutMs, nextMs), end, stops);
     }
   } catch (error) {
-    if (!isOfNetwork(error)) throw error;
+    // To end it may cause other errors, which depend on the version of Node.
+    if (!isEnded && !isOfNetwork(error)) throw error;
   } finally {
     cancel();
     signal?.removeEventListener('abort', end);
     socket.destroy();
   }
-  return responses;
 }
 
 async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
@@ -78,7 +83,7 @@ async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
  */
 async function nextResponse(reader: Reader): Promise<HttpResponse> {
   for (;;) {
-    const status = Number((await reader.match(/^HTTP\/1\.\d (\d{3})( |$)/))[1]);
+    const status = Number((await reader.match(/^HTTP\/1\.\d ([1-9]\d\d)( |$)/))[1]);
     const headers = await headersFrom(reader);
     if (status >= 200) return { status, headers, ...(await bodyFrom(reader, status, headers)) };
   }
@@ -87,7 +92,7 @@ async function nextResponse(reader: Reader): Promise<HttpResponse> {
 async function headersFrom(reader: Reader): Promise<HttpResponse['headers']> {
   const headers: (readonly [name: string, value: string])[] = [];
   for (;;) {
-    const [, name, value = ''] = await reader.match(/^(?:([^\s:]+):(.*))?$/);
+    const [, name, value = ''] = await reader.match(/^(?:([^\s:]+):([\t -~\x80-\xff]*))?$/);
     if (name === undefined) return headers;
     headers.push([name, value.trim()]);
   }
@@ -96,12 +101,14 @@ async function headersFrom(reader: Reader): Promise<HttpResponse['headers']> {
 /** Reads a body (RFC 9112, section 6.3) and decodes it. */
 async function bodyFrom(reader: Reader, status: number, headers: HttpResponse['headers']): Promise<Decoded> {
   const valuesOf = (name: string) => headers.filter((one) => one[0].toLowerCase() === name).map(([, value]) => value);
-  const length = valuesOf('content-length')[0];
+  const lengths = new Set(valuesOf('content-length'));
+  const [length = 'none'] = lengths;
   let body: Uint8Array;
   if (status === 204 || status === 304) body = Buffer.alloc(0);
   else if (/chunked/i.test(valuesOf('transfer-encoding').at(-1) ?? '')) body = await chunksFrom(reader);
-  else if (length !== undefined && !/^\d+$/.test(length)) throw new NoExchange('the Content-Length is not a number');
-  else body = await reader.bytes(Number(length ?? Infinity));
+  else if (lengths.size === 0) body = await reader.bytes(Infinity);
+  else if (lengths.size === 1 && /^\d{1,15}$/.test(length)) body = await reader.bytes(Number(length));
+  else throw new NoExchange('the Content-Length is invalid');
   return decode(body, valuesOf('content-encoding'), maxBytes);
 }
 

@@ -16,6 +16,12 @@ export interface Moment {
   readonly ended?: number;
 }
 
+/** The statuses with which a proxy or a firewall refuses a request on its own, besides redirects and server errors. */
+export const proxyStatuses = [403, 406, 407, 408, 411, 413, 414, 417, 421, 431, 451];
+
+/** The most headers that a copy keeps, and the most characters of each. */
+const [maxHeaders, maxHeaderLength] = [100, 1_000];
+
 /** A complete response. */
 export class Response {
   readonly request: Request;
@@ -57,10 +63,13 @@ export class Response {
     this.sentBy = received.sent ?? NaN;
   }
 
-  /** A copy with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
+  /** A copy of limited size, with at most 2,500 bytes of the body: a run keeps thousands of them, to show in reports. */
   light(): Response {
     const body = Uint8Array.from(this.body.subarray(0, 2_500));
-    return new Response(this.request, { ...this, body }, this.#sent, this.#received);
+    const headers = this.headers.slice(0, maxHeaders).map(([name, value]) => {
+      return [shortened(name, maxHeaderLength), shortened(value, maxHeaderLength)] as const;
+    });
+    return new Response(this.request, { ...this, headers, body }, this.#sent, this.#received);
   }
 
   /** All values of a header, by its name in any case. */
@@ -123,6 +132,11 @@ export class Response {
   get isForeign(): boolean {
     const hasLimits = this.headers.some(([name]) => /^x-ratelimit-/i.test(name));
     return !hasLimits && this.mediaType !== 'application/json' && this.json instanceof SyntaxError;
+  }
+
+  /** Whether it looks like the refusal of a proxy or a firewall. */
+  get isOfProxy(): boolean {
+    return proxyStatuses.includes(this.status) && this.isForeign;
   }
 
   /** The objects that must be Pets: those of a list, or the one of a 201 or of getPet. */

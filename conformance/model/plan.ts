@@ -4,7 +4,6 @@ import { getPet, listPets } from '../client/requests.ts';
 import type { Response } from '../client/response.ts';
 import { defaultRuns, type Amounts, type CostOptions } from '../session/cost.ts';
 import type { Violation } from '../verdicts/results.ts';
-import { isOfProxy } from '../verdicts/rules/rule.ts';
 import { cover, coverage, type Combination } from './cover.ts';
 import { bytesOf, createDimensions, createDraft } from './create.ts';
 import { keyDimensions, keyQuotas } from './keys.ts';
@@ -111,8 +110,6 @@ export class Case {
     const expect = this.#rows.find(isAlone)?.expect;
     // If other requests were sent with it, it is not sent again after a 429.
     if (typeof expect !== 'object' || status === 429) return undefined;
-    // Without a valid key, a 403 is more likely to be a wrong status than the refusal of a firewall.
-    if (isOfProxy(response) && response.request.credential.key !== 'none') return undefined;
     const { refused } = expect;
     const isAny = refused === '4xx';
     const isMet = isAny ? status >= 400 && status < 500 && status !== 401 : refused.includes(status);

@@ -11,7 +11,7 @@ import { casesOf, caseSetsOf, type Case } from '../model/plan.ts';
 import { requirements, type RequirementId } from '../requirements/requirements.ts';
 import type { History } from '../verdicts/history.ts';
 import { Inconclusive, Violated } from '../verdicts/outcome.ts';
-import type { Failure } from '../verdicts/results.ts';
+import type { Failure, Violation } from '../verdicts/results.ts';
 import { generatedCasesOf, type Cost } from './cost.ts';
 import type { Fixtures } from './fixtures.ts';
 import type { JudgedResponse, Session } from './session.ts';
@@ -22,6 +22,13 @@ const maxShrinks = 100;
 /** The response to a combination, and the requirement or gap, and the value, that it is sent for. */
 export interface CaseResponse extends Pick<Case, 'of' | 'value'> {
   readonly response: Response;
+  /** What the response violates, unless a firewall has refused this value. */
+  readonly excused?: Violation;
+}
+
+/** A response and what it violates. There is no response if the connection broke. */
+interface Tried extends Partial<Pick<CaseResponse, 'response' | 'excused'>> {
+  readonly violations: JudgedResponse['violations'];
 }
 
 export class CheckContext {
@@ -184,8 +191,9 @@ export class CheckContext {
       const again = await (plain && this.#try(plain))?.catch((error: unknown) => {
         if (!(error instanceof NoRequestsLeft)) throw error;
       });
-      const [sent, { response, violations }] = plain && again ? [plain, again] : [one, tried];
-      if (response !== undefined) responses.push({ of: one.of, value: one.value, response });
+      const [sent, { response, excused, violations }] = plain && again ? [plain, again] : [one, tried];
+      if (response !== undefined)
+        responses.push({ of: one.of, value: one.value, response, ...(excused !== undefined && { excused }) });
       await then();
       const own = violations.findLast(({ id }) => id === this.#check.requirement);
       const violation = own ?? violations[0];
@@ -193,11 +201,16 @@ export class CheckContext {
       const failure = await this.#smallest(sent, violation, violations);
       if (violation === own) throw new Violated(failure);
     });
+    // A firewall refuses some values, and the service itself must refuse the others.
+    const own = responses.filter((one) => one.of === this.#check.requirement);
+    const excused = own.flatMap((one) => one.excused ?? []);
+    if (excused.length > 0 && excused.length === own.length)
+      this.require(false, own[0]!.response, excused[0]!.required, excused[0]!.received);
     return responses;
   }
 
-  /** Sends a combination, and returns what its response violates. There is no response if the connection broke. */
-  async #try(one: Case): Promise<{ readonly response?: Response; readonly violations: JudgedResponse['violations'] }> {
+  /** Sends a combination. */
+  async #try(one: Case): Promise<Tried> {
     const { ledger } = this.#session;
     const request = one.request(this.#world);
     let judged: JudgedResponse;
@@ -216,6 +229,8 @@ export class CheckContext {
       ledger.met(id, response);
       return judged;
     }
+    // Without a valid key, a 403 is more likely to be a wrong status than the refusal of a firewall.
+    if (response.isOfProxy && request.credential.key !== 'none') return { ...judged, excused: judgement };
     const failure = ledger.violated(id, judgement, request, response);
     return { response, violations: [...violations, { id, failure }] };
   }

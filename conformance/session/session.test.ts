@@ -68,6 +68,20 @@ describe('requests that are sent together', () => {
     assert.equal(of.ledger.result('get.answers').judged, 3);
   });
 
+  test('pipelined, a response that no proxy sends is judged, and the page of a proxy is not', async (t) => {
+    for (const [status, served] of [[400, 1], [413, 2], [502, 2]] as const) {
+      let count = 0;
+      const server = await scripted(t, ({ url }, response) => {
+        if (++count === 1) return void response.writeHead(status, { 'Content-Type': 'text/html' }).end('<h1>Refused</h1>');
+        const headers = { 'Content-Type': 'application/json' };
+        response.writeHead(200, headers).end(`{"id":${url.at(-1)},"name":"Rex","categoryId":1}`);
+      });
+      const of = sessionOf(t, server);
+      const all = await of.sendTogether([1n, 2n].map((id) => getPet(of.key, id)), true);
+      assert.equal(all.filter(({ response }) => response.pets.length === 1).length, served, `${status}`);
+    }
+  });
+
   test('an error of the kit is not hidden by a broken connection before it', async (t) => {
     const server = await scripted(t, ({ url }, response) => {
       if (url.endsWith('/1')) response.destroy();

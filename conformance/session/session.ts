@@ -170,8 +170,9 @@ export class Session {
    * Sends a request within the limits of its key, and again after each 429. All responses are judged, except for a 503
    * after which the repeated request was served.
    *
-   * A request that gets a server error is sent once more, because a single error may be temporary. If other requests
-   * must precede it (`before`), all of them are sent on a new connection. A request without a valid key is sent once.
+   * A request that gets a server error is sent once more, because a single error may be temporary; after `maxRepeats`
+   * of them, each error is a violation. If other requests must precede it (`before`), all of them are sent on a new
+   * connection. A request without a valid key, or to another operation, is sent once.
    *
    * @returns the last response to the first attempt, and the violations of all
    * @throws NoResponse if the connection breaks
@@ -442,7 +443,6 @@ export class Session {
   /** The violation by a server error that follows `maxRepeats` others. */
   #tooMany(response: Response): JudgedResponse['violations'] {
     const { request, status } = response;
-    if (request.operation === 'other') return [];
     const id = request.operation === 'listOrders' ? 'orders.exists' : 'service.status';
     const received = `${status}, after ${maxRepeats} other requests that got a server error`;
     const violation = { required: 'no server error (5xx)', received };

@@ -33,6 +33,13 @@ const getWith = (id: RegExp): Kind =>
 const createWith = (text: string): Kind =>
   (_response, { operation, body }) => operation === 'create' && body.includes(text);
 
+/** Replaces some responses by the page of a firewall. */
+const asFirewall = (kind: Kind, sent: number): Change =>
+  responses(kind, (response) => {
+    const headers: [string, string][] = [['Content-Type', 'text/html']];
+    Object.assign(response, { status: sent, headers, body: new Digits('<h1>Refused</h1>') });
+  });
+
 export const errorMutants = table([
   ['limit-word-500', 'service.status', 'limit=abc gets 500.', crash(listWith('limit', /^[a-z]/))],
   ['limit-negative-500', 'service.status', 'A negative limit gets 500.', crash(listWith('limit', /^-/))],
@@ -148,4 +155,9 @@ export const errorMutants = table([
     { find: (id, exchange) => base.find(id.replace(/^-/, ''), exchange) }],
   ['get-prefix', 'get.not-found', 'Ids of more than ten digits are truncated to the first one.',
     { find: (id, exchange) => base.find(/^\d{11,}$/.test(id) ? id.slice(0, 1) : id, exchange) }],
+
+  ['create-403-html', 'create.required', 'An invalid body gets 403 with HTML, as from a firewall.',
+    asFirewall(status(400, 'create'), 403)],
+  ['create-413-html', 'create.wrong-type', 'An invalid body gets 413 with HTML, as from a proxy.',
+    asFirewall(status(400, 'create'), 413)],
 ]);

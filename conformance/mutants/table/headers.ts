@@ -125,6 +125,9 @@ export const headerMutants = table([
   ['remaining-per-connection', 'limits.remaining-never-rises', 'Each connection has its own limit.',
     { budget: ({ connection }) => String(connection) }],
 
+  ['limits-all-zero', 'limits.reset-time', 'The three headers are 0 in every response.',
+    responses(all, (response) => [limit, remaining, reset].forEach((name) => setHeader(response, name, '0')))],
+
   ['sunset-year-early', 'get.removal', 'getPet announces its removal a year early, in Sunset.',
     responses(of('get'), (response) => setHeader(response, 'Sunset', 'Wed, 05 Dec 2029 00:00:00 GMT'))],
   ['sunset-day-late', 'get.removal', 'getPet of a known animal announces its removal two days late, in Sunset.',

@@ -2,10 +2,10 @@
 import { JsonNumber, JsonObject, kindOf } from '../../client/json.ts';
 import { fieldProblems, newPetText, type NewPet } from '../../client/pet.ts';
 import { isOfHeaders, type Request } from '../../client/request.ts';
-import { isServerError, type Response } from '../../client/response.ts';
+import { isServerError, proxyStatuses, type Response } from '../../client/response.ts';
 import type { RequirementId } from '../../requirements/requirements.ts';
 import type { History } from '../history.ts';
-import { isOfOperation, must, proxyStatuses, type Judgement, type Rule } from './rule.ts';
+import { isOfOperation, must, type Judgement, type Rule } from './rule.ts';
 
 /** The error statuses of the specification whose body is an Error. It leaves the shape of the body of a 429 open. */
 const errorStatuses = [400, 401, 404];

@@ -38,8 +38,8 @@ const rulesOfOperations: readonly Rule[] = [
     id: 'limits.remaining-range',
     judge: (response) => {
       const [limit, remaining] = [response.integer('x-ratelimit-limit'), response.integer('x-ratelimit-remaining')];
-      // A server may show that a plan has no limit with a Limit of 0 or -1.
-      if (limit === undefined || remaining === undefined || (limit < 1 && remaining <= 0)) return undefined;
+      // A server may show with -1 that a plan has no limit.
+      if (limit === undefined || remaining === undefined || (limit < 0 && remaining <= 0)) return undefined;
       return must(remaining >= 0 && remaining <= limit, `Remaining from 0 to ${limit}, the Limit`, `${remaining}`);
     },
   },
@@ -49,7 +49,7 @@ const rulesOfOperations: readonly Rule[] = [
       const { date, sentAt, receivedAt } = response;
       const reset = response.integer('x-ratelimit-reset');
       if (reset === undefined) return undefined;
-      const isUnlimited = (response.integer('x-ratelimit-limit') ?? 1) < 1;
+      const isUnlimited = (response.integer('x-ratelimit-limit') ?? 0) < 0;
       if (reset <= 0 && (isUnlimited || isUnauthorized(response))) return undefined;
       // Without Date, the clocks of server and kit may differ by hours. Milliseconds are years ahead.
       if (date === undefined && Math.abs(reset * 1000 - receivedAt) <= 2 * dayMs) return undefined;

@@ -21,23 +21,15 @@ export function must(met: boolean, required: string, received: string): Judgemen
 /** The error statuses that the specification describes. */
 const described = [400, 401, 404, 429];
 
-/** The statuses with which a proxy or a firewall refuses a request on its own, besides redirects and server errors. */
-export const proxyStatuses = [403, 406, 407, 408, 411, 413, 414, 417, 421, 431, 451];
-
 /**
  * Whether the specification describes the response: it is one of the four operations, and not the refusal of a proxy or
  * a firewall, or of its headers.
  */
 export function isOfOperation(response: Response): boolean {
   const { request, status } = response;
-  if (request.operation === 'other' || isOfProxy(response)) return false;
+  if (request.operation === 'other' || response.isOfProxy) return false;
   if (!isOfHeaders(request, status)) return true;
   return described.includes(status) && request.mayBeRefused?.includes(status) !== true && !response.isForeign;
-}
-
-/** Whether the response looks like the refusal of a proxy or a firewall. */
-export function isOfProxy(response: Response): boolean {
-  return proxyStatuses.includes(response.status) && response.isForeign;
 }
 
 /** A value as JSON, with all digits of 64-bit integers. */
