@@ -40,14 +40,15 @@ interface Bound {
 }
 
 const userCpu = { figure: 'userCpu', by: baseline } as const;
+/** About a fifth above the figures of docs/benchmarks.md, so that a run fails only if a change costs more. */
 const bounds: readonly Bound[] = [
-  { ...userCpu, title: `user CPU of a list ÷ ${baseline}`, workload: lists, max: 1.7 },
-  { ...userCpu, title: `user CPU of a get ÷ ${baseline}`, workload: gets, max: 1.8 },
-  { ...userCpu, title: `user CPU of a create ÷ ${baseline}`, workload: created.oneKey, max: 2.4 },
-  { title: `creates/s ÷ ${peer}`, workload: created.oneKey, figure: 'perSecond', by: peer, min: 5 },
+  { ...userCpu, title: `user CPU of a list ÷ ${baseline}`, workload: lists, max: 4.5 },
+  { ...userCpu, title: `user CPU of a get ÷ ${baseline}`, workload: gets, max: 2.5 },
+  { ...userCpu, title: `user CPU of a create ÷ ${baseline}`, workload: created.oneKey, max: 3.5 },
+  { title: `creates/s ÷ ${peer}`, workload: created.oneKey, figure: 'perSecond', by: peer, min: 3 },
   {
     ...{ title: `database CPU of an admission with ${keys} keys, µs`, workload: admissions.manyKeys },
-    ...{ figure: 'databaseCpu', max: 35 },
+    ...{ figure: 'databaseCpu', max: 67 },
   },
 ];
 
