@@ -1,4 +1,4 @@
-/** The limits bench as its users run it: a process, its output, its reports and its exit code. */
+/** The rate-limit bench as its users run it: a process, its output, its reports and its exit code. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

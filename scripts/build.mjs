@@ -1,5 +1,5 @@
 // Builds dist/: the server with its reference page and the operator's command, complete in themselves, and the
-// conformance kit and the limits bench as one file each. With --if-needed it builds nothing if dist/ is newer than the
+// conformance kit and the rate-limit bench as one file each. With --if-needed it builds nothing if dist/ is newer than the
 // sources of the server. With --tests it also compiles everything into build/all/, from where test.mjs runs tests.
 //
 // The build happens in a folder of its own. Then each file that differs replaces its predecessor at once, so that

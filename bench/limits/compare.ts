@@ -1,4 +1,4 @@
-/** Compares a run of the limits bench with an earlier limits.json. */
+/** Compares a run of the rate-limit bench with an earlier limits.json. */
 import { changes, changesText, readReport } from '../../conformance/report/compare.ts';
 import { block } from '../../conformance/report/terminal.ts';
 import { grouped } from '../../conformance/report/words.ts';

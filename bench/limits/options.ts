@@ -1,4 +1,4 @@
-/** The command line of the limits bench: turns flags and environment into options, or into an error of one line. */
+/** The command line of the rate-limit bench: turns flags and environment into options, or into an error of one line. */
 import {
   filesIn, givenBy, integer, isLoopback, keyOf, oneOf, parseFlags, serverOf, UsageError, wordIn, type GivenServer,
 } from '../../conformance/options.ts';

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
 import type { Clock } from '../client/clock.ts';
 import { requirements } from '../requirements/requirements.ts';
-import { families, mutants } from './mutants.ts';
+import { mutants, subjects } from './mutants.ts';
 import { base } from './server/hooks.ts';
 import { startSmallServer } from './server/small-server.ts';
 import { variants } from './variants.ts';
@@ -218,7 +218,7 @@ describe('the tables of mutants', () => {
   });
 
   test('there are at least 100 mutants, 20 of limits and 20 of exactness', () => {
-    const exactness = families.find(([family]) => family === 'exactness')?.[1] ?? [];
+    const exactness = subjects.find(([subject]) => subject === 'exactness')?.[1] ?? [];
     assert.ok(mutants.length >= 100);
     assert.ok(mutants.filter(({ requirement }) => requirement.startsWith('limits.')).length >= 20);
     assert.ok(exactness.length >= 20);

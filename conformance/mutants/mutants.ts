@@ -1,4 +1,4 @@
-/** All mutants, by family. */
+/** All mutants, by subject. */
 import { authMutants } from './table/auth.ts';
 import { bodyMutants } from './table/body.ts';
 import type { Mutant } from './table/changes.ts';
@@ -15,8 +15,8 @@ import { stateMutants } from './table/state.ts';
 import { togetherMutants } from './table/together.ts';
 import { valueMutants } from './table/values.ts';
 
-/** The families of mutants, in the order of the results table. */
-export const families: readonly (readonly [family: string, mutants: readonly Mutant[]])[] = [
+/** The mutants of each subject, in the order of the results table. */
+export const subjects: readonly (readonly [subject: string, mutants: readonly Mutant[]])[] = [
   ['authentication', authMutants],
   ['errors and types', errorMutants],
   ['pets and lists', [...petMutants, ...listMutants]],
@@ -27,4 +27,4 @@ export const families: readonly (readonly [family: string, mutants: readonly Mut
   ['limits', [...limitMutants, ...recoveryMutants]],
 ];
 
-export const mutants: readonly Mutant[] = families.flatMap(([, ofFamily]) => ofFamily);
+export const mutants: readonly Mutant[] = subjects.flatMap(([, ofSubject]) => ofSubject);

@@ -20,7 +20,7 @@ import { parseArgs } from 'node:util';
 import { requirementOf, type RequirementId } from '../requirements/requirements.ts';
 import { faultsOf } from './families/family.ts';
 import { familiesOf, groupNames } from './families/split.ts';
-import { families, mutants } from './mutants.ts';
+import { mutants, subjects } from './mutants.ts';
 import type { Mutant } from './table/changes.ts';
 import { variants } from './variants.ts';
 import type { Job, Outcome } from './worker.ts';
@@ -99,11 +99,11 @@ function printTable(): void {
     const caught = (mode: Job['mode']) => list.filter((mutant) => isCaught(mutant, mode)).length;
     return `| ${name} | ${list.length} | ${caught('full')} | ${realTime ? '-' : caught('free')} |`;
   };
-  const rows = families
-    .map(([family, list]) => [family, list.filter((mutant) => chosen.includes(mutant))] as const)
+  const rows = subjects
+    .map(([subject, list]) => [subject, list.filter((mutant) => chosen.includes(mutant))] as const)
     .filter(([, list]) => list.length > 0)
-    .map(([family, list]) => row(family, list));
-  console.log('| family | mutants | caught with everything allowed | caught by a default run with a Free key |');
+    .map(([subject, list]) => row(subject, list));
+  console.log('| subject | mutants | caught with everything allowed | caught by a default run with a Free key |');
   console.log(['|---|--:|--:|--:|', ...rows, row('all', chosen)].join('\n'));
   const missed = chosen.filter((mutant) => isCaught(mutant, 'full') && !isCaught(mutant, 'free'));
   if (!realTime && missed.length > 0)

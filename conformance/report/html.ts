@@ -60,7 +60,7 @@ function summary(report: Report): Markup {
       'Requests sent': `${grouped(requestsSent(report))}, including ${grouped(sent.withoutKey)} without a valid key`,
       'Animals created': `${grouped(sent.created)}, which remain`,
       Seed: `${report.seed}, ${count(report.runs, 'case')} for each check that generates cases`,
-      'Unwanted 429': grouped(sent.unwanted429),
+      '429 not provoked by the kit': grouped(sent.unwanted429),
       'Recovered 503': unavailableText(report) ?? 'none',
     },
   });

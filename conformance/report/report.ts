@@ -40,7 +40,7 @@ export interface Report extends RunReport {
   readonly combined?: readonly Combined[];
 }
 
-/** What the reports of the kit and of the limits bench have in common. */
+/** What the reports of the kit and of the rate-limit bench have in common. */
 export interface RunReport {
   /** The base URL of the server. */
   readonly target: string;

@@ -34,7 +34,7 @@ test('the last line has the verdict, how much was judged, and the totals', () =>
     lastLine(fixture),
     `DOES NOT CONFORM: ${passed + failed + known} of ${all} requirements judged: ` +
       `${passed} passed, ${failed} failed, ${known} known, ${inconclusive} inconclusive, ${skipped} skipped` +
-      ' (312 requests, 41 animals created, 1 unwanted 429, seed 42, 8.1 s)',
+      ' (312 requests, 41 animals created, 1 × 429 that the kit did not provoke, seed 42, 8.1 s)',
   );
   assert.equal(
     lastLine(conforming),

@@ -84,7 +84,7 @@ function lastLine(report: Report, paint: Paint): string {
   const facts = [
     count(requestsSent(report), 'request'),
     `${count(sent.created, 'animal')} created`,
-    ...(sent.unwanted429 > 0 ? [count(sent.unwanted429, 'unwanted 429', 'unwanted 429s')] : []),
+    ...(sent.unwanted429 > 0 ? [`${sent.unwanted429} × 429 that the kit did not provoke`] : []),
     `seed ${seed}`,
     duration(seconds),
     ...(aborted === undefined ? [] : [visible(aborted)]),

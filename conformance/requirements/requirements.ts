@@ -47,7 +47,7 @@ const table = {
   'pet.status': ['3', 'If a Pet has a status, it is available, pending or sold.'],
   'states.transitions': [
     '3',
-    'Transitions between the states.',
+    'An animal changes its status only as the specification permits.',
     'the specification does not show them, and no operation changes an animal',
   ],
 
@@ -101,7 +101,7 @@ const table = {
   'auth.elsewhere': ['5', 'Every operation returns 401 for the key in another header or in a cookie only.'],
   'auth.near-miss': ['5', 'A key that differs slightly from the right one, anywhere, gets 401.'],
   'auth.path': ['5', 'Without a key, no other spelling of a path returns an animal.'],
-  'auth.keys': ['5', 'How keys are issued, rotated and scoped.', 'the specification does not show it'],
+  'auth.keys': ['5', 'Keys are issued, rotated and scoped as the specification states.', 'the specification does not show it'],
 
   'error.object': ['7', 'Every response with 400, 401 or 404 has an Error body, an object.'],
   'error.code': ['7', 'An Error has a code, a string.'],
