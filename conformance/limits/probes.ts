@@ -176,7 +176,8 @@ export async function exhaust<T>(prober: Prober<T>, kinds: Kinds<T>): Promise<vo
   // One request of each group in turn: those that fail, those not sent at the first limit, those of other clients.
   const groups = [failing, others.slice(maxRefusals - 1), clients];
   const inTurn = Array.from({ length: Math.max(...groups.map(({ length }) => length)) }, (_, i) => i);
-  const late = [...inTurn.flatMap((i) => groups.flatMap((group) => group.slice(i, i + 1))), ...others, small];
+  const late = [...inTurn.flatMap((i) => groups.flatMap((group) => group.slice(i, i + 1))), ...others];
+  if (late.length === 0) late.push(small);
   let next = 0;
   /** Sends requests at Reset and after Retry-After, the earlier first, until one is admitted. */
   const recover = async (refusal: Exchange, probes: number): Promise<Exchange> => {
