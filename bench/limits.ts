@@ -19,13 +19,14 @@ import { limitsJunit } from './limits/junit.ts';
 import { givenKeys, madeKeys } from './limits/keys.ts';
 import { help, readOptions, type Options } from './limits/options.ts';
 import { Interrupted, Run } from './limits/run-scenarios.ts';
+import type { LimitsReport } from './limits/report.ts';
 import { prefaceText, resultText, verdictText } from './limits/terminal.ts';
 import { endProgress, progress } from './measure/progress.ts';
 
 const programName = isBundle ? 'petstore-limits' : 'bench:limits';
 
 /** The first Ctrl-C ends the run and writes its report, a second one exits at once. */
-const interruption = abortOnSignals(() => new Interrupted('it was interrupted'));
+const interruption = abortOnSignals((_, exitCode) => new Interrupted('it was interrupted', exitCode));
 
 /** Replaces the keys in everything that is printed. */
 let redact = redactor(secretsIn(process.argv.slice(2), process.env));
@@ -57,17 +58,19 @@ async function main(options: Options): Promise<number> {
     if (earlier) print(`${comparisonText(earlier, report)}\n`);
     print(verdictText(report, paint));
     if (folder !== undefined) {
-      writeFileSync(join(folder, 'limits.html'), limitsHtml(report));
-      writeFileSync(join(folder, 'limits.json'), `${JSON.stringify(report, null, 2)}\n`);
-      writeFileSync(join(folder, 'limits-junit.xml'), limitsJunit(report));
+      const files = { 'limits.html': limitsHtml, 'limits.json': limitsJson, 'limits-junit.xml': limitsJunit };
+      for (const [name, textOf] of Object.entries(files))
+        withFlag(`--report ${folder}:`, () => writeFileSync(join(folder, name), textOf(report)));
       print(`\nReports: ${join(folder, 'limits.html')}, limits.json, limits-junit.xml`);
     }
-    return report.exitCode;
+    return interruption.aborted ? (interruption.reason as Interrupted).exitCode : report.exitCode;
   } finally {
     endProgress();
     await own?.stop();
   }
 }
+
+const limitsJson = (report: LimitsReport) => `${JSON.stringify(report, null, 2)}\n`;
 
 surviveLostOutput(programName);
 try {
@@ -80,5 +83,5 @@ try {
   const expected = [UsageError, Untestable, Interrupted, NotStarted].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : `the bench failed: ${(error as Error).stack}`;
   process.stderr.write(redact(`${programName}: ${message}\n`));
-  process.exit(2);
+  process.exit(error instanceof Interrupted ? error.exitCode : 2);
 }

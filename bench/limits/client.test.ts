@@ -40,7 +40,7 @@ test('exactly as many requests as requested, on as many connections, with the ke
     received.push(...responses);
     assert.deepEqual([responses.length, lost, server.received.length - before], [amount, 0, amount]);
     assert.equal(sockets.size, Math.min(amount, connections));
-    assert.equal(responses.filter(({ opening }) => opening).length, sockets.size);
+    assert.equal(responses.filter(({ isReused }) => !isReused).length, sockets.size);
   }
   await sender.send({ key: undefined, amount: 3, connections: 2 });
   assert.deepEqual(sender.sent, { withKey: 71, withoutKey: 3 });
@@ -71,6 +71,17 @@ test('a load that exceeds the budget is not started', async (t) => {
   assert.equal(server.received.length, 30);
 });
 
+test('after the longest duration of a load, no request is sent, and those that were not are not lost', async (t) => {
+  let ms = 0;
+  const server = await scripted(t, (_, response) => {
+    ms += 100;
+    response.end('[]');
+  });
+  const sender = client(server.baseUrl, { stopwatch: () => ms });
+  const { responses, lost } = await sender.send({ key, amount: 50, connections: 1, maxMs: 950 });
+  assert.deepEqual([responses.length, lost, server.received.length], [10, 0, 10]);
+});
+
 test('a server that closes each connection after its response: every request gets one', async (t) => {
   const server = await scripted(t, (_, response) => void response.writeHead(200, { Connection: 'close' }).end('[]'));
   for (const load of [
@@ -80,7 +91,7 @@ test('a server that closes each connection after its response: every request get
     const before = server.received.length;
     const { responses, lost } = await client(server.baseUrl, { paced: true }).send({ key, ...load });
     assert.deepEqual([responses.length, lost, server.received.length - before], [load.amount, 0, load.amount]);
-    assert.ok(responses.every(({ opening }) => opening));
+    assert.ok(responses.every(({ isReused }) => !isReused));
   }
 });
 
@@ -109,7 +120,7 @@ test('connections that are closed without a response: the next latency is that o
   });
   const { responses, lost } = await client(server.baseUrl).send({ key, amount: 400, connections: 4 });
   assert.deepEqual([responses.length, lost], [380, 20]);
-  const opened = responses.filter(({ opening }) => opening).length;
+  const opened = responses.filter(({ isReused }) => !isReused).length;
   assert.ok(opened > 4 && opened <= 24, `the first four, and at most one for each that was ended: ${opened}`);
 });
 

@@ -29,6 +29,8 @@ export interface Load {
   readonly rate?: number;
   /** The load ends at the first response for which this returns true. */
   readonly until?: (response: Response) => boolean;
+  /** No request is sent later than this, in milliseconds after the first: a slow server may not keep up with the rate. */
+  readonly maxMs?: number;
   /** If no request gets a response, that is a result and not an error. */
   readonly mayAllBeLost?: true;
 }
@@ -40,6 +42,8 @@ export interface Sent {
   readonly lost: number;
   /** The longest delay of the bench itself, in milliseconds: it shows how busy this machine is. */
   readonly lateMs: number;
+  /** Why the load ended early, if the client sends no more requests. */
+  readonly ended?: NoRequestsLeft;
 }
 
 export interface ClientOptions extends Target {
@@ -97,13 +101,14 @@ export class LimitsClient {
     };
     signal.addEventListener('abort', end);
     const under: Underway =
-      { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined };
+      { responses: [], departures: 0, startedMs: stopwatch(), lateMs: 0, over: false, problem: undefined, ended: undefined };
     await allEnded(connections.map((connection) => this.#sendOn(connection, client, load, under)));
     signal.removeEventListener('abort', end);
     for (const connection of connections) connection.destroy();
-    const { responses, problem, lateMs } = under;
+    const { responses, problem, lateMs, ended } = under;
     if (responses.length === 0 && problem !== undefined && load.mayAllBeLost !== true && !signal.aborted) throw problem;
-    return { responses, lost: sentBy(client) - before - responses.length, lateMs };
+    const lost = sentBy(client) - before - responses.length;
+    return { responses, lost, lateMs, ...(ended !== undefined && { ended }) };
   }
 
   #clientOf(key: Key | undefined): Client {
@@ -115,8 +120,9 @@ export class LimitsClient {
   /** Sends requests of a load on one connection, until none is left. */
   async #sendOn(connection: Connection, client: Client, load: Load, under: Underway): Promise<void> {
     const { clock, signal, stopwatch = () => performance.now(), paced = true } = this.#options;
-    const isOver = () => under.over || signal.aborted;
-    for (let opening = true; !isOver() && under.departures < load.amount;) {
+    const isOver = () =>
+      under.over || signal.aborted || stopwatch() - under.startedMs > (load.maxMs ?? Infinity);
+    while (!isOver() && under.departures < load.amount) {
       const nth = under.departures++;
       let waitedMs = 0;
       if (paced && load.rate !== undefined) {
@@ -131,21 +137,24 @@ export class LimitsClient {
         if (isOver()) return;
       }
       const request = { ...this.requestWith(credentialOf(load, nth)), connection };
-      const [number, sentMs] = [sentBy(client) + 1, stopwatch()];
+      const sentMs = stopwatch();
       try {
         const received = await client.exchange(request);
-        const isRepeated = received.number > number; // its connection broke, and the kit opened another one
-        const measured = { latencyMs: stopwatch() - sentMs + waitedMs, opening: opening || isRepeated };
-        const response: Response = Object.assign(received, { key: load.key, ...measured });
-        opening = /\bclose\b/i.test(response.all('Connection').join());
+        const latencyMs = stopwatch() - sentMs + waitedMs;
+        const response: Response = Object.assign(received, { key: load.key, latencyMs });
         this.serverClock.learn(response);
         under.responses.push(response);
         under.over ||= load.until?.(response) === true;
       } catch (error) {
-        if (isOver() || error instanceof NoRequestsLeft) return;
+        if (under.over || signal.aborted) return;
+        if (error instanceof NoRequestsLeft) {
+          under.over = true;
+          // Repetitions on other connections may have used up the amount.
+          if (sentBy(client) < client.maxRequests) under.ended = error;
+          return;
+        }
         if (!(error instanceof NoResponse)) throw error;
         under.problem = error;
-        opening = true;
       }
     }
   }
@@ -166,6 +175,7 @@ interface Underway {
   lateMs: number;
   over: boolean;
   problem: NoResponse | undefined;
+  ended: NoRequestsLeft | undefined;
 }
 
 function sentBy({ sent }: Client): number {

@@ -32,7 +32,7 @@ const maxRefused = 2;
 export const freshCost = maxTurns + 1;
 
 /** The most requests that a run sends in one window. */
-const maxRemaining = 20_000;
+export const maxRemaining = 20_000;
 
 export interface ContextOptions {
   readonly settings: Settings;
@@ -67,15 +67,20 @@ export class ScenarioContext {
     this.stops = (options.stops ?? processStops).count;
   }
 
-  /** Sends a load. With a key of the user, it ends at the second refusal, unless a ban is permitted. */
+  /**
+   * Sends a load. With a key of the user, it ends at the second refusal, unless a ban is permitted.
+   *
+   * @throws NoRequestsLeft if the client sends no more requests, such as to a server that is too slow
+   */
   async send(load: Load): Promise<Sent> {
     let refused = 0;
     const guarded = load.key?.own === false && !this.settings.untilBan;
     const until = (response: Response) => isRefused(response) && ++refused >= maxRefused;
     const sent = await this.client.send({ ...(guarded && { until }), ...load });
-    this.log.push(...sent.responses);
+    for (const response of sent.responses) this.log.push(response);
     this.stops = (this.#options.stops ?? processStops).count;
     this.#options.signal.throwIfAborted();
+    if (sent.ended !== undefined) throw sent.ended;
     return sent;
   }
 
@@ -174,7 +179,8 @@ export class ScenarioContext {
   #requireShort(key: Key, read: Read): void {
     const { limit, remaining } = read.rateLimits;
     const banned = this.#refusedMs(read);
-    const longer = `Retry-After is another ${duration(banned / 1_000)}: perhaps a ban`;
+    const more = Number.isFinite(banned) ? `another ${duration(banned / 1_000)}` : 'too large';
+    const longer = `Retry-After is ${more}: perhaps a ban`;
     if (banned > maxWindowMs) throw new Inconclusive(longer);
     const left = this.leftMs(read);
     if (left > maxWindowMs) {

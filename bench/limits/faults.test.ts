@@ -22,6 +22,9 @@ const oneForAll = (most: number): Partial<Hooks> => ({
   admitted: (rates, exchange) => noted(exchange) <= most && rates.remaining > 0,
 });
 
+const remainingIn = ({ headers }: MutantResponse): number =>
+  Number(headers.find(([name]) => name === 'X-RateLimit-Remaining')?.[1]);
+
 function noted({ now, world }: Exchange): number {
   const name = `minute ${Math.floor(now / minuteMs)}`;
   const requests = Number(world.notes.get(name) ?? 0) + 1;
@@ -144,6 +147,26 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     }
   });
 
+  test('requests of the flood that count against the quiet key, although enough remain', async (t) => {
+    for (const [name, floods] of [
+      ['neighbour', ({ authorization }: Exchange) => authorization.includes(mainSecret)],
+      ['strangers', ({ authorization }: Exchange) => authorization !== '' && !authorization.includes(mainSecret)],
+    ] as const) {
+      let flood = 0;
+      const fault: Partial<Hooks> = {
+        response: (sent, exchange) => {
+          if (floods(exchange)) flood++;
+          else if (sent.status === 200)
+            setHeader(sent, 'X-RateLimit-Remaining', `${Math.max(0, remainingIn(sent) - flood)}`);
+          return sent;
+        },
+      };
+      const result = await resultOf(t, name, { fault, plan: 'business' });
+      assert.equal(result.verdict, 'failed', textOf([result]));
+      assert.match(result.failures.join(), /limits\.remaining-falls: required /);
+    }
+  });
+
   test('strangers: a flood that keeps the server busy slows clients; a small delay is not judged', async (t) => {
     for (const [takesMs, which, verdict] of [
       [100, () => true, 'failed'], // as hashing a password takes
@@ -217,6 +240,9 @@ describe('servers with a fault', { concurrency: 4 }, () => {
     const long = '3 of 60 responses took 250 ms longer than p50; 0 without the flood';
     assert.deepEqual(stalled, { failure: `the server stalled (${long})`, lateMs: 12 });
     assert.equal(slownessOf({ alone, flood, beside: sent(9, 29, 29, 29) }), undefined);
+    // Its requests wait for each other.
+    const always = sent(3, ...usual.map(() => 251));
+    assert.equal(slownessOf({ alone: always, flood, beside: sent(9, ...usual.map(() => 251), 900, 900, 900) }), undefined);
     const slow = slownessOf({ alone, flood, beside: sent(9, 31, 31, 31) });
     const failure = 'the flood slowed the key (p50 10.0 ms without it, 31.0 ms with it)';
     assert.deepEqual(slow, { failure, lateMs: 12 });

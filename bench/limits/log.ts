@@ -1,4 +1,6 @@
 /** The responses of a run, and their summary for each second. */
+import { exchangeOf } from '../../conformance/limits/exchange.ts';
+import { judge, violationOf } from '../../conformance/limits/judge.ts';
 import type { Client, Counts, Second } from './report.ts';
 import { isAdmitted, isRefused, type Response } from './responses.ts';
 
@@ -33,4 +35,22 @@ export function secondsOf(responses: readonly Response[], origin: number): reado
 
 function clientOf({ key }: Response): Client {
   return key === undefined ? 'no key' : key.quiet ? 'quiet' : 'load';
+}
+
+/** The responses that have the three headers, as the kit judges them. */
+export function exchangesOf(responses: readonly Response[]) {
+  return responses.flatMap((response) => exchangeOf(response) ?? []);
+}
+
+/**
+ * What the responses to a key contradict first, in a sentence that names its requests; empty if nothing. What follows
+ * is often a consequence. Nobody else uses the key.
+ */
+export function contradictionsIn(responses: readonly Response[]): readonly string[] {
+  const exchanges = exchangesOf(responses);
+  const all = [...judge(exchanges, true).values()].flatMap(({ contradiction }) => contradiction ?? []);
+  const [first] = all.sort((a, b) => a.at.receivedTurn - b.at.receivedTurn);
+  if (first === undefined) return [];
+  const { required, received } = violationOf(exchanges, true, first);
+  return [`${first.id}: required ${required}; received ${received}`];
 }

@@ -201,7 +201,7 @@ test('an interruption: everything measured so far is reported, and the rest skip
   const abort = new AbortController();
   const clock = fakeClock();
   const show = (what: string): void => {
-    if (/waiting .* fresh window/.test(what)) abort.abort(new Interrupted('it was interrupted'));
+    if (/waiting .* fresh window/.test(what)) abort.abort(new Interrupted('it was interrupted', 130));
   };
   const report = await reportOf(t, { clock, show, signal: abort.signal });
   assert.deepEqual(

@@ -8,8 +8,8 @@ import { mostAdmittedIn } from './scenarios/boundary.ts';
 test('latencies: nearest rank, without those that opened a connection', () => {
   const all = Array.from({ length: 200 }, (_, i) => response({ latencyMs: i + 1 }));
   const latency = { n: 200, p50: 100, p90: 180, p99: 198, p999: 200 };
-  assert.deepEqual(latencyOf([...all, response({ latencyMs: 9_999, opening: true })]), latency);
-  assert.equal(latencyOf([response({ opening: true })]), undefined);
+  assert.deepEqual(latencyOf([...all, response({ latencyMs: 9_999, isReused: false })]), latency);
+  assert.equal(latencyOf([response({ isReused: false })]), undefined);
   assert.deepEqual([0.234, 12.34, 1_234.5].map(milliseconds), ['0.23 ms', '12.3 ms', '1,235 ms']);
 });
 

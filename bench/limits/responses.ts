@@ -10,8 +10,6 @@ export type Response = KitResponse & {
   /** Undefined: the request had no valid key. */
   readonly key: Key | undefined;
   readonly latencyMs: number;
-  /** Whether it is the first on its connection, so that its latency includes opening the connection. */
-  readonly opening: boolean;
 };
 
 /** A response with its three headers. */
@@ -59,9 +57,9 @@ export interface Latency {
 export type Percentile = Exclude<keyof Latency, 'n'>;
 export const percentiles: readonly Percentile[] = ['p50', 'p90', 'p99', 'p999'];
 
-/** The latencies of the responses that were not the first on their connection. */
+/** The latencies of the responses that were not the first on their connection: those include opening it. */
 export function latenciesOf(responses: readonly Response[]): readonly number[] {
-  return responses.filter(({ opening }) => !opening).map(({ latencyMs }) => latencyMs);
+  return responses.filter(({ isReused }) => isReused).map(({ latencyMs }) => latencyMs);
 }
 
 /** The percentiles of those latencies; undefined if there are none. */

@@ -2,6 +2,7 @@
 import { Inconclusive, Skipped } from '../../conformance/verdicts/outcome.ts';
 import { gatewayText, isDoubtful, noResponseText, refusalText } from '../../conformance/client/obstacles.ts';
 import { plans } from '../../conformance/client/pacing.ts';
+import { shortened } from '../../conformance/client/json.ts';
 import { nameOf } from '../../conformance/client/request.ts';
 import { History } from '../../conformance/verdicts/history.ts';
 import { totalsOf } from '../../conformance/verdicts/results.ts';
@@ -10,7 +11,7 @@ import { count, duration, grouped } from '../../conformance/report/words.ts';
 import { Untestable } from '../../conformance/session/session.ts';
 import { NoRequestsLeft, NoResponse } from '../../conformance/client/client.ts';
 import { LimitsClient, type ClientOptions } from './client.ts';
-import { ScenarioContext, type ContextOptions } from './context.ts';
+import { maxRemaining, ScenarioContext, type ContextOptions } from './context.ts';
 import { countsOf, keyedIn, secondsOf } from './log.ts';
 import { metricsOf } from './metrics.ts';
 import { operations } from './operations.ts';
@@ -23,6 +24,12 @@ import { judgeThresholds } from './thresholds.ts';
 /** The user has interrupted the run. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }
 
 /**
@@ -185,7 +192,12 @@ export class Run {
       else if (error instanceof Skipped) return { verdict: 'skipped', reason, ...nothing };
       else if (error instanceof NoResponse) {
         return { verdict: 'inconclusive', reason: `no request got a response: ${reason}`, ...nothing };
-      } else if (!(error instanceof Inconclusive || error instanceof NoRequestsLeft)) throw error;
+      } else if (!(error instanceof Inconclusive || error instanceof NoRequestsLeft)) {
+        const isFull = ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '');
+        const advice = isFull ? '; use fewer --connections, or allow this process more open files (ulimit -n)' : '';
+        this.#aborted = `error in the bench: ${reason}${advice}`;
+        return { verdict: 'inconclusive', reason: this.#aborted, ...nothing };
+      }
       return { verdict: 'inconclusive', reason, ...nothing };
     }
   }
@@ -194,7 +206,7 @@ export class Run {
    * The key's requests per minute: those of its plan, otherwise as the headers state. A limit that is only that of a
    * day identifies the plan and thus the limit per minute.
    *
-   * @throws Untestable if neither states it
+   * @throws Untestable if neither states it, or if a run cannot use it up
    */
   #limitOf(reading: Reading | undefined): number {
     const { plan } = this.#options.settings;
@@ -202,7 +214,11 @@ export class Run {
     if (reading === undefined) throw new Untestable('the response has no X-RateLimit headers');
     const known = Object.values(plans);
     const isOfMinute = known.some(({ perMinute }) => perMinute === reading.limit);
-    return (isOfMinute ? undefined : known.find(({ perDay }) => perDay === reading.limit))?.perMinute ?? reading.limit;
+    const ofDay = isOfMinute ? undefined : known.find(({ perDay }) => perDay === reading.limit);
+    const limit = ofDay?.perMinute ?? reading.limit;
+    if (limit >= 1 && limit <= maxRemaining) return limit;
+    const range = `the bench needs one from 1 to ${grouped(maxRemaining)}, or --plan`;
+    throw new Untestable(`X-RateLimit-Limit is ${shortened(String(limit), 30)}, and ${range}`);
   }
 }
 

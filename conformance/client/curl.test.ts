@@ -152,7 +152,7 @@ test('any body', { skip: withoutCurl }, async (t) => {
 
 const moment = { at: 0, turn: 0 };
 const answerOf = (request: Request, status: number, body: string, headers: [string, string][] = []) =>
-  new Response(request, { status, headers, body: Buffer.from(body) }, moment, moment);
+  new Response(request, { status, isReused: false, headers, body: Buffer.from(body) }, moment, moment);
 
 test('a path is sent as it is written', { skip: withoutCurl }, async (t) => {
   const send = await bothWays(t);

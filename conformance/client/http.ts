@@ -26,6 +26,8 @@ export interface HttpRequest {
 
 export interface HttpResponse extends Decoded {
   readonly status: number;
+  /** Whether the connection had carried another request before. */
+  readonly isReused: boolean;
   /** In the order in which they were received. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
@@ -119,7 +121,8 @@ export function exchangeHttp(request: HttpRequest): Promise<HttpResponse> {
         const { rawHeaders: raw, statusCode } = response;
         const pairs = Array.from({ length: raw.length / 2 }, (_, i) => [raw[2 * i]!, raw[2 * i + 1]!] as const);
         const codings = pairs.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value);
-        resolve({ status: statusCode!, headers: pairs, ...decode(Buffer.concat(chunks), codings, maxBytes) });
+        const { reusedSocket: isReused } = sending;
+        resolve({ status: statusCode!, isReused, headers: pairs, ...decode(Buffer.concat(chunks), codings, maxBytes) });
       });
     });
     const late = () => {

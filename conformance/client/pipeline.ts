@@ -53,8 +53,7 @@ export async function exchangePipelined(
   const reader = new Reader(socket);
   try {
     for (let count = 0; count < requests.length; count++) {
-      const response = await nextResponse(reader);
-      received(response);
+      received({ ...(await nextResponse(reader)), isReused: count > 0 });
       cancel();
       cancel = timeLimit(Math.min(timeoutMs, nextMs), end, stops);
     }
@@ -81,7 +80,7 @@ async function connectFor({ agent, url, proxy }: HttpRequest): Promise<Duplex> {
  *
  * @throws NoExchange if it is not HTTP, too long, or not complete
  */
-async function nextResponse(reader: Reader): Promise<HttpResponse> {
+async function nextResponse(reader: Reader): Promise<Omit<HttpResponse, 'isReused'>> {
   for (;;) {
     const status = Number((await reader.match(/^HTTP\/1\.\d ([1-9]\d\d)( |$)/))[1]);
     const headers = await headersFrom(reader);

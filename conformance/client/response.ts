@@ -26,6 +26,8 @@ const [maxHeaders, maxHeaderLength] = [100, 1_000];
 export class Response {
   readonly request: Request;
   readonly status: number;
+  /** Whether the connection had carried another request before. */
+  readonly isReused: boolean;
   /** In the order in which they were received. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Decoded, unless its content codings cannot be undone. */
@@ -52,7 +54,8 @@ export class Response {
 
   constructor(request: Request, message: HttpResponse, sent: Moment, received: Moment) {
     this.request = request;
-    ({ status: this.status, headers: this.headers, body: this.body, decodingError: this.decodingError } = message);
+    ({ status: this.status, isReused: this.isReused, headers: this.headers, body: this.body } = message);
+    this.decodingError = message.decodingError;
     [this.#sent, this.#received] = [sent, received];
     this.sentAt = sent.at;
     this.receivedAt = received.at;

@@ -38,6 +38,7 @@ export interface ResponseFields {
   /** Unix seconds. */
   readonly reset?: number;
   readonly status?: number;
+  readonly isReused?: boolean;
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Uint8Array;
   readonly request?: Request;
@@ -58,6 +59,7 @@ export function response({
   headers = [],
   body = new Uint8Array(),
   request = listPets(bearer(apiKey)),
+  isReused = true,
   turns = [++turn, ++turn],
 }: ResponseFields): Response {
   const all = [
@@ -68,5 +70,6 @@ export function response({
     ...headers,
   ];
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return new Response(request, { status, headers: all, body: bytes }, { at, turn: turns[0] }, { at, turn: turns[1] });
+  const message = { status, isReused, headers: all, body: bytes };
+  return new Response(request, message, { at, turn: turns[0] }, { at, turn: turns[1] });
 }

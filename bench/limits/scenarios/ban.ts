@@ -3,8 +3,9 @@
  * at which refusal the ban begins, how long it lasts, and whether it ends. The specification says "may", so a server
  * that never bans meets the demand.
  *
- * A refusal shows a ban if its wait ends well after that of the first refusal, or if its status is not 429. After the
- * first refusal the scenario pauses, because a server may ignore requests that were in flight then.
+ * A refusal shows a ban if its wait ends well after that of the first refusal, or if its status is not 429. If requests
+ * become available meanwhile, as from a bucket, its wait must be that much longer than the first one. After the first
+ * refusal the scenario pauses, because a server may ignore requests that were in flight then.
  */
 import { count, duration } from '../../../conformance/report/words.ts';
 import { Inconclusive, Skipped } from '../../../conformance/verdicts/outcome.ts';
@@ -51,22 +52,36 @@ export const ban: Scenario = {
 
     const most = maxRefusals(limit);
     context.doing(`at most ${most} refusals, until the key is banned`);
-    const isBan = (response: Response): boolean =>
-      isRefused(response) ? (context.retryAt(response) ?? 0) > endsAt + banMs : !isAdmitted(response);
-    const until = (response: Response) => isBan(response) || isAdmitted(response);
+    let hasReturned = false as boolean;
+    let banned = undefined as Response | undefined;
+    const until = (response: Response): boolean => {
+      const retryAt = context.retryAt(response) ?? 0;
+      const isLonger = retryAt - response.receivedAt > endsAt - first.receivedAt + banMs;
+      const isBan = isRefused(response) ? (hasReturned ? isLonger : retryAt > endsAt + banMs) : !isAdmitted(response);
+      hasReturned ||= isAdmitted(response);
+      if (isBan) banned = response;
+      return isBan;
+    };
     const { responses, lost } = await context.send({ key, amount: most, connections, rate: most / spanS, until });
-    const at = responses.findIndex(isBan);
-    const banned = responses[at];
-    const figures = { refused_requests: responses.filter(isRefused).length };
+    const refused = [...drained.responses, ...responses].filter((response) => !isAdmitted(response));
+    const figures = { refused_requests: refused.filter(isRefused).length };
     const noBan = `no ban after ${count(figures.refused_requests, 'refusal')}`;
     const unanswered = lost > 0 ? `, ${count(lost, 'request')} got no response` : '';
-    if (banned === undefined && responses.some(isAdmitted)) return { seen: noBan + unanswered, failures: [], figures };
+    if (banned === undefined && hasReturned) {
+      if (figures.refused_requests < most / 2) throw new Inconclusive(`${noBan}: requests became available again`);
+      return { seen: noBan + unanswered, failures: [], figures };
+    }
 
     // A ban that no refusal shows, shows after the window.
     const last = banned ?? responses.at(-1) ?? first;
     const waitUntil = context.retryAt(last);
-    const seen = `${banned === undefined ? noBan : `banned (${banned.status}) at refusal ${at + 1}`}${unanswered}`;
-    if (waitUntil === undefined) return { seen, failures: [`a ${last.status} does not say how long to wait`], figures };
+    const at = banned === undefined ? noBan : `banned (${banned.status}) at refusal ${refused.indexOf(banned) + 1}`;
+    const seen = at + unanswered;
+    if (waitUntil === undefined) {
+      // The specification does not show the response to a client that is banned.
+      if (!isRefused(last)) throw new Inconclusive(`${seen}, and the response does not say for how long`);
+      return { seen, failures: [`a ${last.status} does not say how long to wait`], figures };
+    }
     const wait = duration((waitUntil - last.receivedAt) / 1_000);
     if (waitUntil - last.receivedAt > maxBanMs) throw new Inconclusive(`${seen}, for ${wait}: too long to wait for`);
     await context.sleep(waitUntil + tickMs - clock.now(), 'as long as Retry-After said');

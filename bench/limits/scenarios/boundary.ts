@@ -6,17 +6,19 @@
  * windows admit twice the limit, a token bucket almost twice, and a sliding window once; none admits more. What each
  * window admitted is judged with the history of the key.
  */
-import { exchangeOf } from '../../../conformance/limits/exchange.ts';
 import { familyOf } from '../../../conformance/limits/fit.ts';
-import { judge, violationOf } from '../../../conformance/limits/judge.ts';
 import { count } from '../../../conformance/report/words.ts';
 import { Inconclusive } from '../../../conformance/verdicts/outcome.ts';
 import { freshCost } from '../context.ts';
+import { contradictionsIn, exchangesOf } from '../log.ts';
 import { isAdmitted, isRefused, wrongIn, type Response } from '../responses.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** Requests beyond the limit on either side, which show that it is enforced. A server may ban for a third refusal. */
-const overdraft = 1;
+/**
+ * Requests beyond the limit on either side, which show that it is enforced. With a key of the user it is one, because a
+ * server may ban a key for a third refusal. Otherwise they use every connection: a server may forget a limit on one.
+ */
+const overdraftOf = (unlimitedKeys: boolean, connections: number): number => (unlimitedKeys ? 2 * connections : 1);
 /** How long before Reset the first responses must be received, because Reset may be two seconds late. */
 const leadMs = 3_000;
 /** How often the scenario is tried: again if the responses came too late. */
@@ -27,14 +29,17 @@ export const boundary: Scenario = {
   name: 'boundary',
   text: "what one key can send in any 60 s: its whole limit just before the server's own Reset, and again just after",
   demanded: 'no more than the limit admitted in either window, and so no more than twice the limit in any 60 s',
-  cost: ({ limit, unlimitedKeys }) =>
-    ({ withKey: attempts * (2 * (limit + overdraft + freshCost)), seconds: unlimitedKeys ? 50 : 110 }),
+  cost: ({ limit, unlimitedKeys, connections }) => ({
+    withKey: attempts * (2 * (limit + overdraftOf(unlimitedKeys, connections) + freshCost)),
+    seconds: unlimitedKeys ? 50 : 110,
+  }),
 
   async run(context) {
     const { settings: { connections }, client, clock } = context;
     let tookMs = 0;
     for (let attempt = 1; ; attempt++) {
       const key = await context.keys.spare();
+      const overdraft = overdraftOf(key.own, connections);
       const start = await context.fresh(key);
       const { limit, remaining, reset } = start.rateLimits;
       // Twice the duration of the last attempt, or an estimate: twice the first latency per response, at least 2 ms.
@@ -81,23 +86,6 @@ export const boundary: Scenario = {
     }
   },
 };
-
-function exchangesOf(responses: readonly Response[]) {
-  return responses.flatMap((response) => exchangeOf(response) ?? []);
-}
-
-/**
- * What the responses to a key contradict first, in a sentence that names its requests; empty if nothing. What follows
- * is often a consequence. Nobody else uses the key.
- */
-function contradictionsIn(responses: readonly Response[]): readonly string[] {
-  const exchanges = exchangesOf(responses);
-  const all = [...judge(exchanges, true).values()].flatMap(({ contradiction }) => contradiction ?? []);
-  const [first] = all.sort((a, b) => a.at.receivedTurn - b.at.receivedTurn);
-  if (first === undefined) return [];
-  const { required, received } = violationOf(exchanges, true, first);
-  return [`${first.id}: required ${required}; received ${received}`];
-}
 
 /** The most requests that were admitted in any span of `spanMs`, by the times at which responses were received. */
 export function mostAdmittedIn(spanMs: number, responses: readonly Response[]): number {

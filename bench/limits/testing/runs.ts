@@ -27,10 +27,9 @@ export const usualSettings: Settings = {
 
 /** A response of the kit, as the bench receives it. */
 export function response(
-  { key, latencyMs = 1, opening = false, ...fields }:
-    ResponseFields & Partial<Pick<Response, 'key' | 'latencyMs' | 'opening'>>,
+  { key, latencyMs = 1, ...fields }: ResponseFields & Partial<Pick<Response, 'key' | 'latencyMs'>>,
 ): Response {
-  return Object.assign(kitResponse(fields), { key, latencyMs, opening });
+  return Object.assign(kitResponse(fields), { key, latencyMs });
 }
 
 /** Keys of a common form. None contains a third of another. */
