@@ -52,6 +52,8 @@ export interface ClientOptions extends Target {
   readonly signal: AbortSignal;
   /** The time in milliseconds, accurate to a microsecond, by which latencies are measured; set only by tests. */
   readonly stopwatch?: () => number;
+  /** The time limit for a complete response; 30 s if absent. */
+  readonly timeoutMs?: number;
   /** Whether rates are kept. False in tests whose clock does not move while requests are in flight. */
   readonly paced?: boolean;
 }

@@ -188,7 +188,7 @@ export const anyServer: fc.Arbitrary<AnyServer> = fc.record({
 });
 
 /** The hooks of a server with faults. */
-function hooksOf({ faults }: AnyServer): Partial<Hooks> {
+export function hooksOf({ faults }: Pick<AnyServer, 'faults'>): Partial<Hooks> {
   return {
     write: (to, status, headers, body, exchange) => {
       const { requests } = exchange.world;

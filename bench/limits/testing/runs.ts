@@ -35,7 +35,7 @@ export function response(
 /** Keys of a common form. None contains a third of another. */
 export const [mainSecret, quietSecret] = ['test_Kb7rT2xVq9KdLw4sHc8NpZa3', 'demo-Yw5mQ1jGf6UuEo0iRx9BtCn7'];
 
-export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'show' | 'paced' | 'stops'>> {
+export interface TestOptions extends Partial<Pick<RunOptions, 'names' | 'signal' | 'show' | 'paced' | 'stops' | 'timeoutMs'>> {
   readonly fault?: string | Partial<Hooks>;
   readonly variant?: string | Variant;
   readonly plan?: Plan;
@@ -96,6 +96,7 @@ export async function runAgainst(t: Owner, options: TestOptions = {}): Promise<R
     signal: options.signal ?? new AbortController().signal,
     show: options.show ?? (() => {}),
     paced: options.paced ?? false,
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
     // Other tests in this process may judge for seconds, which is a stop.
     stops: options.stops ?? new Stops(() => 0),
   });
