@@ -29,7 +29,7 @@ export interface Load {
   readonly rate?: number;
   /** The load ends at the first response for which this returns true. */
   readonly until?: (response: Response) => boolean;
-  /** No request is sent later than this, in milliseconds after the first: a slow server may not keep up with the rate. */
+  /** After so many milliseconds, no further request is sent: a slow server may not keep up with the rate. */
   readonly maxMs?: number;
   /** If no request gets a response, that is a result and not an error. */
   readonly mayAllBeLost?: true;

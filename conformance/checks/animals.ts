@@ -90,7 +90,7 @@ async function together(t: CheckContext, getExists: boolean): Promise<void> {
 }
 
 /** Sends the requests that are the same in every run. */
-async function withoutSequences(t: CheckContext, getExists: boolean): Promise<void> {
+async function sendFixed(t: CheckContext, getExists: boolean): Promise<void> {
   const { pets: listed } = await t.send(listPets(t.key, { limit: 100 }));
   for (const status of statuses) await t.send(listPets(t.key, { limit: 100, status }));
   const sample = [0, 1 / 3, 2 / 3, 1].flatMap((part) => listed[Math.floor(part * (listed.length - 1))] ?? []);
@@ -112,7 +112,7 @@ export const animalChecks: readonly Check[] = [
     async (t) => {
       const getExists = !(await t.fixtures.getIsRemoved());
       // A replay sends only its case.
-      if (t.options.path === undefined) await withoutSequences(t, getExists);
+      if (t.options.path === undefined) await sendFixed(t, getExists);
       if (!t.mayWrite) return;
       // Categories by index, so that a seed generates the same sequences for any categories.
       const category = fc.nat(9).map((n) => t.fixtures.categories[n % t.fixtures.categories.length]!);

@@ -192,7 +192,8 @@ async function needExhausted(t: CheckContext): Promise<void> {
   });
   const { plan } = t.options;
   if (plan !== undefined) await t.fixtures.once('plan', async () => judgePlanAgain(t, plan));
-  if (violated ?? end) throw violated ?? end;
+  const error = violated ?? end;
+  if (error !== undefined) throw error;
 }
 
 /** Judges `limits.plan` after the key was at its limit. A violation does not end the check that calls it. */

@@ -282,8 +282,8 @@ export class Client {
     for (const cookie of key === 'main' ? response.all('set-cookie') : []) {
       const [pair = ''] = cookie.split(';');
       const [name = ''] = pair.split('=');
-      const isKnown = this.cookies.has(name) || this.cookies.size < maxCookies;
-      if (isKnown && pair.length <= maxCookieLength) this.cookies.set(name, pair);
+      const hasRoom = this.cookies.has(name) || this.cookies.size < maxCookies;
+      if (hasRoom && pair.length <= maxCookieLength) this.cookies.set(name, pair);
     }
     return response;
   }
@@ -341,7 +341,7 @@ export class Client {
       if (hasStopped() || (error instanceof StaleConnection && !isRetry)) {
         // What has ended one idle connection, such as a load balancer or NAT, has probably ended all of them.
         destroyIdle(this.#agent);
-        this.#hasClosedIdle = true;
+        this.#hasClosedIdle ||= error instanceof StaleConnection;
         const again = this.#once({ ...request, isSentAgain: true }, !hasStopped());
         return await again.catch((second: unknown) => {
           throw second instanceof NoRequestsLeft ? noResponse : second;

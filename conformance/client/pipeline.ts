@@ -58,7 +58,7 @@ export async function exchangePipelined(
       cancel = timeLimit(Math.min(timeoutMs, nextMs), end, stops);
     }
   } catch (error) {
-    // To end it may cause other errors, which depend on the version of Node.
+    // Destroying the socket causes other errors, depending on the version of Node.
     if (!isEnded && !isOfNetwork(error)) throw error;
   } finally {
     cancel();
